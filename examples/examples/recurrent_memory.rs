@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} parameters, chance 25 %", model.num_values());
 
     let start = Instant::now();
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.02, ..AdamOptions::default() })?;
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.02))?;
     let mut random = RandomState::new(SEED);
     for period in 1..=40 {
         const STEPS: usize = 25;

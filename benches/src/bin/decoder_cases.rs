@@ -99,7 +99,7 @@ fn characters(folder: &Path, hot: bool) -> Fallible<Case> {
 }
 
 fn words(folder: &Path, options: CtcDecoderOptions, hot: bool) -> Fallible<Case> {
-    let mut decoder = CtcDecoder::<NoModel>::words(Vocabulary::pyctcdecode(labels())?, options, None)?;
+    let mut decoder = CtcDecoder::<NoModel>::with_words(Vocabulary::pyctcdecode(labels())?, options, None)?;
     if hot {
         decoder = decoder.with_hot_texts(fs::read_to_string(folder.join("hot_words.txt"))?.lines())?;
     }
@@ -167,7 +167,7 @@ fn lexicon(folder: &Path, beam_threshold: f64, log_add: bool) -> Fallible<Case> 
     let tree = tree.smeared(&model);
     let options = CtcDecoderOptions::flashlight().with_lm_weight(0.8).with_word_score(0.6);
     let options = options.with_beam_size(200).with_beam_threshold(beam_threshold).with_log_add(log_add);
-    let decoder = CtcDecoder::lexicon(Vocabulary::from_symbols(&tokens, 0)?, options, tree, Some(model))?;
+    let decoder = CtcDecoder::with_lexicon(Vocabulary::from_symbols(&tokens, 0)?, options, tree, Some(model))?;
     each_recording(folder, "ended", (tokens.len(), 1.0), move |log_probs| Ok(decoder.decode(log_probs)?))
 }
 

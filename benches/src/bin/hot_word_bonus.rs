@@ -99,7 +99,7 @@ fn digits(model: &Path, fsdd: &Path) -> Fallible<()> {
     let spellings: Vec<(&str, Vec<i32>)> = all.map(|token| (vocabulary.text(token), vec![token])).collect();
     rows("digits, a token each; lexicon", &utterances, |one, hot, bonus| {
         let tree = SpellingTree::new(spellings.clone(), &mut SymbolTable::default())?;
-        let decoder = CtcDecoder::<NoModel>::lexicon(vocabulary.clone(), options(bonus), tree, None)?;
+        let decoder = CtcDecoder::<NoModel>::with_lexicon(vocabulary.clone(), options(bonus), tree, None)?;
         let decoder = decoder.with_hot_texts(hot)?;
         Ok(decoder.decode(&LogProbs::new("u", &one.log_probs, vocabulary.len())?)?.text())
     })?;
@@ -174,7 +174,7 @@ fn realset(folder: &Path) -> Fallible<()> {
     let mut symbols = model.symbols()?;
     let tree = SpellingTree::read(&lexicon, number, &mut symbols)?.smeared(&model);
     rows("read speech, lexicon and language model", &utterances, |one, hot, bonus| {
-        let decoder = CtcDecoder::lexicon(vocabulary.clone(), options(bonus), tree.clone(), Some(model.clone()))?;
+        let decoder = CtcDecoder::with_lexicon(vocabulary.clone(), options(bonus), tree.clone(), Some(model.clone()))?;
         let decoder = decoder.with_hot_texts(hot)?;
         Ok(decoder.decode(&LogProbs::new("u", &one.log_probs, vocabulary.len())?)?.text())
     })?;
@@ -194,7 +194,7 @@ fn realset(folder: &Path) -> Fallible<()> {
     });
     let vocabulary = Vocabulary::new(texts, 0)?.with_separator(" ")?;
     rows("read speech, words that phones spell", &utterances, |one, hot, bonus| {
-        let decoder = CtcDecoder::<NoModel>::words(vocabulary.clone(), options(bonus), None)?.with_hot_texts(hot)?;
+        let decoder = CtcDecoder::<NoModel>::with_words(vocabulary.clone(), options(bonus), None)?.with_hot_texts(hot)?;
         Ok(decoder.decode(&LogProbs::new("u", &one.log_probs, vocabulary.len())?)?.text())
     })?;
     rows("read speech, phones", &utterances, |one, hot, bonus| {

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     if let Some(file) = env::args().nth(1) {
-        let drawing = Drawing::default().title("china_univ_fsav").input_symbols(Some(&universities));
+        let drawing = Drawing::default().with_title("china_univ_fsav").with_input_symbols(Some(&universities));
         fs::write(&file, if file.ends_with(".dot") { drawing.dot(&graph) } else { drawing.svg(&graph)? })?;
         println!("drawn in {file}");
     }

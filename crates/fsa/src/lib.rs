@@ -23,7 +23,7 @@
 //! let frames = K2Text::acceptor().read("0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4")?;
 //! // All that the topology of CTC reads as the tokens 1 2, and how probable it is.
 //! let graph = ctc_topo(2, false)?.compose(&Graph::new(linear_fsa(&[1, 2])?))?;
-//! let blank_is_a_symbol = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
+//! let blank_is_a_symbol = ComposeOptions::default().with_epsilons(Epsilons::AsSymbol);
 //! let readings = frames.compose_with(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
 //! let total = readings.total_scores::<f64>(Semiring::Log)?[0];
 //! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25].iter().map(|path: &f64| path.exp()).sum();

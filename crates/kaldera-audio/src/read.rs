@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use kaldera_base::setters;
 use kaldi_io::WaveError;
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 
@@ -51,18 +52,10 @@ pub enum Pipes {
     Always,
 }
 
-impl ReadOptions {
-    /// Sets [`allow_truncated`](Self::allow_truncated).
-    #[must_use]
-    pub fn with_allow_truncated(self, allow_truncated: bool) -> Self {
-        Self { allow_truncated, ..self }
-    }
-
-    /// Sets [`pipes`](Self::pipes).
-    #[must_use]
-    pub fn with_pipes(self, pipes: Pipes) -> Self {
-        Self { pipes, ..self }
-    }
+setters! {
+    ReadOptions:
+    allow_truncated, with_allow_truncated: bool, "Sets [`allow_truncated`](Self::allow_truncated).";
+    pipes, with_pipes: Pipes, "Sets [`pipes`](Self::pipes).";
 }
 
 impl Recording {

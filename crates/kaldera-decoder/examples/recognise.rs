@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values = network(&[2, 2, 3, 0, 4, 3, 3, 0], vocabulary.len());
     let log_probs = LogProbs::new("utt-1", &values, vocabulary.len())?;
     let options = CtcDecoderOptions::default().with_lm_weight(1.0).with_n_best(3);
-    let decoder = CtcDecoder::lexicon(vocabulary.clone(), options, tree, Some(model))?.with_times(times)?;
+    let decoder = CtcDecoder::with_lexicon(vocabulary.clone(), options, tree, Some(model))?.with_times(times)?;
     let result = decoder.decode(&log_probs)?;
     for hypothesis in &result.hypotheses {
         let scores = &hypothesis.scores;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use kaldera_base::math::log_softmax;
 use kaldera_base::setters;
 
 use crate::error::Error;
@@ -231,10 +232,9 @@ impl Recognition {
     /// Returns the share of each hypothesis in the probability of all hypotheses here: e to its
     /// total score, normalised.
     pub fn posteriors(&self) -> Vec<f64> {
-        let best = self.hypotheses.iter().map(|one| one.scores.total()).fold(f64::NEG_INFINITY, f64::max);
-        let shares: Vec<f64> = self.hypotheses.iter().map(|one| (one.scores.total() - best).exp()).collect();
-        let sum: f64 = shares.iter().sum();
-        shares.iter().map(|share| share / sum).collect()
+        let mut shares: Vec<f64> = self.hypotheses.iter().map(|one| one.scores.total()).collect();
+        log_softmax(&mut shares);
+        shares.into_iter().map(f64::exp).collect()
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 fn train_ctc() -> Result<Linear<f32>, Box<dyn Error>> {
     let mut model = Linear::zeros(CLASSES, CLASSES);
     uniform(&mut model, 0.1, 1);
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.1, ..AdamOptions::default() })?;
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.1))?;
     for step in 0..STEPS {
         let batch = Batch::draw(step, 16)?;
         let logits = model.forward(&batch.frames)?;
@@ -68,7 +68,7 @@ fn train_ctc() -> Result<Linear<f32>, Box<dyn Error>> {
 fn train_transducer() -> Result<Transducer, Box<dyn Error>> {
     let mut model = Transducer { encoder: Linear::zeros(CLASSES, CLASSES), decoder: Linear::zeros(CLASSES, CLASSES) };
     uniform(&mut model, 0.1, 1);
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.1, ..AdamOptions::default() })?;
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.1))?;
     for step in 0..STEPS {
         let batch = Batch::draw(step, 16)?;
         let before = batch.symbols_before()?;

@@ -189,7 +189,7 @@ fn train(name: &str, step: impl Fn(&Model<Gru<f32>>) -> Result<(f64, Gradient)>)
         decoder: Linear::zeros(CLASSES, CLASSES),
     };
     uniform(&mut model, 1.0 / (HIDDEN as f64).sqrt(), 1);
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.02, ..AdamOptions::default() })?;
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.02))?;
     let (first, _) = step(&model)?;
     for _ in 0..STEPS {
         let (_, mut gradient) = step(&model)?;

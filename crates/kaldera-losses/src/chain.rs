@@ -32,23 +32,12 @@ pub struct ChainOptions {
     pub impossible: Impossible,
 }
 
-impl Default for ChainOptions {
-    fn default() -> Self {
-        Self {
-            leaky_hmm_coefficient: 1e-5,
-            l2_regularize: 0.0,
-            reduction: Reduction::Sum,
-            impossible: Impossible::Infinite,
-        }
-    }
-}
-
 setters! {
     ChainOptions:
-    leaky_hmm_coefficient, with_leaky_hmm_coefficient: f64, "With a leaky-HMM coefficient; 0 for none.";
-    l2_regularize, with_l2_regularize: f64, "With a regularization.";
-    reduction, with_reduction: Reduction, "With a reduction.";
-    impossible, with_impossible: Impossible, "With this for utterances without path.";
+    leaky_hmm_coefficient, with_leaky_hmm_coefficient: f64 = 1e-5, "With a leaky-HMM coefficient; 0 for none.";
+    l2_regularize, with_l2_regularize: f64 = 0.0, "With a regularization.";
+    reduction, with_reduction: Reduction = Reduction::Sum, "With a reduction.";
+    impossible, with_impossible: Impossible = Impossible::Infinite, "With this for utterances without path.";
 }
 
 /// Computes Kaldi's chain objective, negated: the logarithm of the sum over all paths of the

@@ -27,18 +27,12 @@ pub struct CtcGraphOptions {
     pub impossible: Impossible,
 }
 
-impl Default for CtcGraphOptions {
-    fn default() -> Self {
-        Self { output_beam: 10.0, delay_penalty: 0.0, reduction: Reduction::Sum, impossible: Impossible::Infinite }
-    }
-}
-
 setters! {
     CtcGraphOptions:
-    output_beam, with_output_beam: f32, "With an output beam.";
-    delay_penalty, with_delay_penalty: f64, "With a delay penalty.";
-    reduction, with_reduction: Reduction, "With a reduction.";
-    impossible, with_impossible: Impossible, "With this for utterances without path.";
+    output_beam, with_output_beam: f32 = 10.0, "With an output beam.";
+    delay_penalty, with_delay_penalty: f64 = 0.0, "With a delay penalty.";
+    reduction, with_reduction: Reduction = Reduction::Sum, "With a reduction.";
+    impossible, with_impossible: Impossible = Impossible::Infinite, "With this for utterances without path.";
 }
 
 /// Computes minus the logarithm of the sum over all paths of each utterance's graph. With

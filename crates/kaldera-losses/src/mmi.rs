@@ -26,25 +26,13 @@ pub struct MmiOptions {
     pub impossible: Impossible,
 }
 
-impl Default for MmiOptions {
-    fn default() -> Self {
-        Self {
-            den_scale: 1.0,
-            num_beam: 10.0,
-            den: DenseOptions::default(),
-            reduction: Reduction::default(),
-            impossible: Impossible::default(),
-        }
-    }
-}
-
 setters! {
     MmiOptions:
-    den_scale, with_den_scale: f64, "With this weight of the denominator.";
-    num_beam, with_num_beam: f32, "With a beam of the numerator.";
-    den, with_den: DenseOptions, "With a search of the denominator.";
-    reduction, with_reduction: Reduction, "With a reduction.";
-    impossible, with_impossible: Impossible, "With this for utterances without path.";
+    den_scale, with_den_scale: f64 = 1.0, "With this weight of the denominator.";
+    num_beam, with_num_beam: f32 = 10.0, "With a beam of the numerator.";
+    den, with_den: DenseOptions = DenseOptions::default(), "With a search of the denominator.";
+    reduction, with_reduction: Reduction = Reduction::default(), "With a reduction.";
+    impossible, with_impossible: Impossible = Impossible::default(), "With this for utterances without path.";
 }
 
 /// Computes lattice-free MMI, negated: the total of an utterance's numerator minus the scaled total

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fsa::paths::{Nbest, levenshtein_alignment};
 use fsa::{Attribute, FsaVec, Fsas, Graph};
+use kaldera_base::math::log_softmax;
 use kaldera_base::setters;
 use ragged_core::Ragged;
 
@@ -22,16 +23,10 @@ pub struct MwerOptions {
     pub reduction: Reduction,
 }
 
-impl Default for MwerOptions {
-    fn default() -> Self {
-        Self { temperature: 1.0, reduction: Reduction::Sum }
-    }
-}
-
 setters! {
     MwerOptions:
-    temperature, with_temperature: f64, "With a temperature.";
-    reduction, with_reduction: Reduction, "With a reduction.";
+    temperature, with_temperature: f64 = 1.0, "With a temperature.";
+    reduction, with_reduction: Reduction = Reduction::Sum, "With a reduction.";
 }
 
 /// Computes the expected number of word errors: for each path of an utterance, its probability
@@ -71,13 +66,9 @@ pub fn mwer_loss(
     let scores = nbest.total_scores();
     let mut probs: Vec<f64> = scores.values().iter().map(|score| score / options.temperature).collect();
     for paths in utterances.rows() {
-        let of_utterance = &mut probs[paths];
-        let highest = of_utterance.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let shift = if highest.is_finite() { highest } else { 0.0 };
-        of_utterance.iter_mut().for_each(|x| *x = (*x - shift).exp());
-        let sum: f64 = of_utterance.iter().sum();
-        of_utterance.iter_mut().filter(|_| sum > 0.0).for_each(|x| *x /= sum);
+        log_softmax(&mut probs[paths]);
     }
+    probs.iter_mut().for_each(|x| *x = x.exp());
     for (sequence, paths) in utterances.rows().enumerate() {
         let loss: f64 = probs[paths].iter().sum();
         if loss.is_nan() {

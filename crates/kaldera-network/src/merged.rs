@@ -1,5 +1,7 @@
 //! Several outputs for one token.
 
+use kaldera_base::Real;
+use kaldera_base::math::{log_add, log_softmax};
 use lod::LodTensor;
 
 use crate::error::Error;
@@ -56,26 +58,19 @@ impl Merged {
     }
 }
 
-/// Computes ln(sum of exp), scaled so that the largest term is 1.
-fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
-    let most = values.clone().fold(f32::NEG_INFINITY, f32::max);
-    match most == f32::NEG_INFINITY {
-        true => most,
-        false => most + values.map(|x| (x - most).exp()).sum::<f32>().ln(),
-    }
-}
-
 impl Merge {
     fn rows(&self, utterance: &str, log_probs: &[f32]) -> Result<Vec<f32>, Error> {
         let mut merged = Vec::with_capacity(log_probs.len() / self.num_outputs.max(1) * self.outputs.len());
         for (frame, row) in log_probs.chunks_exact(self.num_outputs.max(1)).enumerate() {
             let begin = merged.len();
-            merged.extend(self.outputs.iter().map(|outputs| log_sum(outputs.iter().map(|&output| row[output]))));
-            let total = log_sum(merged[begin..].iter().copied());
-            if !total.is_finite() {
+            let log_sum = |outputs: &Vec<usize>| {
+                let log_probs = outputs.iter().map(|&output| f64::from(row[output]));
+                f32::from_f64(log_probs.fold(f64::NEG_INFINITY, log_add))
+            };
+            merged.extend(self.outputs.iter().map(log_sum));
+            if !log_softmax(&mut merged[begin..]).is_finite() {
                 return Err(Error::NoToken { utterance: utterance.to_owned(), frame });
             }
-            merged[begin..].iter_mut().for_each(|x| *x -= total);
         }
         Ok(merged)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use kaldera_base::math::log_softmax;
+use kaldera_base::setters;
 use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
 
 use crate::description::Description;
@@ -27,29 +28,18 @@ pub struct OnnxOptions {
     pub runtime: Runtime,
 }
 
+setters! {
+    OnnxOptions:
+    subsampling, with_subsampling: Option<usize>, "Sets [`subsampling`](Self::subsampling).";
+    encoder, with_encoder: bool, "Sets [`encoder`](Self::encoder).";
+    runtime, with_runtime: Runtime, "Sets [`runtime`](Self::runtime).";
+}
+
 impl OnnxOptions {
     /// Sets [`inputs`](Self::inputs).
     #[must_use]
     pub fn with_inputs(self, inputs: usize) -> Self {
         Self { inputs: Some(inputs), ..self }
-    }
-
-    /// Sets [`subsampling`](Self::subsampling).
-    #[must_use]
-    pub fn with_subsampling(self, subsampling: Option<usize>) -> Self {
-        Self { subsampling, ..self }
-    }
-
-    /// Sets [`encoder`](Self::encoder).
-    #[must_use]
-    pub fn with_encoder(self, encoder: bool) -> Self {
-        Self { encoder, ..self }
-    }
-
-    /// Sets [`runtime`](Self::runtime).
-    #[must_use]
-    pub fn with_runtime(self, runtime: Runtime) -> Self {
-        Self { runtime, ..self }
     }
 }
 

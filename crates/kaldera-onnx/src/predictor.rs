@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use kaldera_base::setters;
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 
 use crate::description::{Axis, Description, Element, TensorInfo};
@@ -28,18 +29,10 @@ pub struct PredictorOptions {
     pub runtime: Runtime,
 }
 
-impl PredictorOptions {
-    /// Sets [`blank`](Self::blank).
-    #[must_use]
-    pub fn with_blank(self, blank: usize) -> Self {
-        Self { blank, ..self }
-    }
-
-    /// Sets [`runtime`](Self::runtime).
-    #[must_use]
-    pub fn with_runtime(self, runtime: Runtime) -> Self {
-        Self { runtime, ..self }
-    }
+setters! {
+    PredictorOptions:
+    blank, with_blank: usize, "Sets [`blank`](Self::blank).";
+    runtime, with_runtime: Runtime, "Sets [`runtime`](Self::runtime).";
 }
 
 /// The predictor and the joiner of a transducer, one file each.

@@ -176,24 +176,24 @@ impl RaggedArc {
         #[pyo3(from_py_with = list)] list_names: Vec<String>,
         openfst: bool,
     ) -> Parts<'py> {
-        let format = K2Text::acceptor().label_names(label_names).list_names(list_names).openfst(openfst);
+        let format = K2Text::acceptor().with_label_names(label_names).with_list_names(list_names).with_openfst(openfst);
         parts(py, threads::run(py, None, || format.read(text))?)
     }
 
     /// k2's text, or OpenFst's; of one FSA.
     fn to_str(&self, py: Python<'_>, attributes: &Bound<'_, PyDict>, openfst: bool) -> PyResult<String> {
         let graph = graph(&self.fsas, attributes)?;
-        threads::run(py, None, || K2Text::of(&graph).openfst(openfst).print(&graph))?.map_err(exception)
+        threads::run(py, None, || K2Text::of(&graph).with_openfst(openfst).print(&graph))?.map_err(exception)
     }
 
     /// A drawing: SVG.
     fn to_svg(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
-        Drawing::default().title(title).svg(&graph(&self.fsas, attributes)?).map_err(exception)
+        Drawing::default().with_title(title).svg(&graph(&self.fsas, attributes)?).map_err(exception)
     }
 
     /// A drawing for Graphviz.
     fn to_dot(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
-        Ok(Drawing::default().title(title).dot(&graph(&self.fsas, attributes)?))
+        Ok(Drawing::default().with_title(title).dot(&graph(&self.fsas, attributes)?))
     }
 
     fn __repr__(&self) -> String {
@@ -356,7 +356,7 @@ impl RaggedArc {
             "kLogWeightPushing" => WeightPushing::Log,
             _ => return Err(value_error(format!("there is no kind of weight pushing '{weight_pushing}'"))),
         };
-        let options = DeterminizeOptions { weight_pushing, ..DeterminizeOptions::default() };
+        let options = DeterminizeOptions::default().with_weight_pushing(weight_pushing);
         self.mapped(py, |graph| graph.determinize(options))
     }
 
@@ -431,7 +431,7 @@ impl RaggedArc {
         let aux_labels = aux_labels.map(attribute).transpose()?;
         let others_aux_labels = others_aux_labels.map(attribute).transpose()?;
         let epsilons = epsilons(treat_epsilons_specially);
-        let options = ComposeOptions { epsilons, inner_labels: Some(INNER.into()), ..ComposeOptions::default() };
+        let options = ComposeOptions::default().with_epsilons(epsilons).with_inner_labels(Some(INNER.into()));
         let work = || {
             let a = transducer(numbered(&self.fsas, NUMBERS)?, aux_labels)?;
             a.compose_with(&transducer(numbered(&other.fsas, OTHERS)?, others_aux_labels)?, &options)

@@ -62,9 +62,9 @@ use crate::Error;
 ///
 /// let inputs = Inputs::from_paths(["data/train"])?;
 /// let pipeline = Pipeline::fbank(FbankOptions::default())?
-///     .jobs(2)
-///     .cmvn(Cmvn::Speaker { norm_vars: true })
-///     .deltas(DeltaFeaturesOptions::default());
+///     .with_jobs(2)
+///     .with_cmvn(Cmvn::Speaker { norm_vars: true })
+///     .with_deltas(DeltaFeaturesOptions::default());
 /// let summary = pipeline.run_to_file(&inputs, "fbank.ark")?;
 /// println!("{} frames; {} recordings failed", summary.frames, summary.failures.len());
 /// # Ok::<(), kaldera::Error>(())
@@ -106,7 +106,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
 
     /// Uses `jobs` threads; without the feature `rayon` it is always one.
     #[must_use]
-    pub fn jobs(self, jobs: usize) -> Self {
+    pub fn with_jobs(self, jobs: usize) -> Self {
         Self { jobs, ..self }
     }
 
@@ -114,14 +114,14 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// of all, unless its [`Utterance`] names a channel. The default is the first one, with a
     /// warning if there are more.
     #[must_use]
-    pub fn channel(self, channel: impl Into<ChannelChoice>) -> Self {
+    pub fn with_channel(self, channel: impl Into<ChannelChoice>) -> Self {
         Self { channel: channel.into(), ..self }
     }
 
     /// Lets recordings shorter than this many seconds fail.
     #[must_use]
     #[doc(alias = "min-duration")]
-    pub fn min_seconds(self, min_seconds: f32) -> Self {
+    pub fn with_min_seconds(self, min_seconds: f32) -> Self {
         Self { min_seconds, ..self }
     }
 
@@ -129,20 +129,20 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// ([`PolyphaseResample`](kaldi_feat::PolyphaseResample)), before anything is computed of them.
     /// The options `allow_downsample` and `allow_upsample` of the features resample as Kaldi does.
     #[must_use]
-    pub fn resample(self, samp_freq: f32) -> Self {
+    pub fn with_resampling(self, samp_freq: f32) -> Self {
         Self { resamplers: Some(Resamplers::new(samp_freq)), ..self }
     }
 
     /// Warps the frequencies by this factor (vocal tract length normalisation); 1 leaves them
     /// unchanged.
     #[must_use]
-    pub fn vtln_warp(self, vtln_warp: f32) -> Self {
+    pub fn with_vtln_warp(self, vtln_warp: f32) -> Self {
         Self { vtln_warp, ..self }
     }
 
     /// Subtracts from each dimension its mean over the recording.
     #[must_use]
-    pub fn subtract_mean(self, subtract_mean: bool) -> Self {
+    pub fn with_subtract_mean(self, subtract_mean: bool) -> Self {
         Self { subtract_mean, ..self }
     }
 
@@ -156,7 +156,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Normalises means, and variances.
     #[must_use]
     #[doc(alias = "apply-cmvn")]
-    pub fn cmvn(mut self, cmvn: Cmvn) -> Self {
+    pub fn with_cmvn(mut self, cmvn: Cmvn) -> Self {
         self.post.cmvn = Some(cmvn);
         self
     }
@@ -164,7 +164,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Adds deltas.
     #[must_use]
     #[doc(alias = "add-deltas")]
-    pub fn deltas(mut self, deltas: DeltaFeaturesOptions) -> Self {
+    pub fn with_deltas(mut self, deltas: DeltaFeaturesOptions) -> Self {
         self.post.deltas = Some(deltas);
         self
     }
@@ -172,21 +172,21 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Keeps only voiced frames. Column 0 of the features must be a log energy.
     #[must_use]
     #[doc(alias = "select-voiced-frames")]
-    pub fn voiced_only(mut self, vad: VadEnergyOptions) -> Self {
+    pub fn with_voiced_only(mut self, vad: VadEnergyOptions) -> Self {
         self.post.vad = Some(vad);
         self
     }
 
     /// Reads recordings as `options` say.
     #[must_use]
-    pub fn reading(self, options: ReadOptions) -> Self {
+    pub fn with_reading(self, options: ReadOptions) -> Self {
         Self { reading: options, ..self }
     }
 
     /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. Incomplete outputs
     /// leave nothing.
     #[must_use]
-    pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
+    pub fn with_stop(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
     }
 

@@ -18,8 +18,5 @@ mod reduce;
 pub(crate) use elementwise::{
     add_scaled, axpy, ceiling, convert, copy, floor, map, multiply, scale, update, zip_map, zip_map2,
 };
-pub(crate) use exp::{
-    apply_exp, apply_log, apply_sigmoid, apply_tanh, exp_limited, exp_special, exp_sum, log_softmax_row, soft_hinge,
-    softmax_row, sum_exp,
-};
+pub(crate) use exp::{exp_limited, exp_special, exp_sum, log_softmax_row, soft_hinge, softmax_row, sum_exp};
 pub(crate) use reduce::{dot, max, max_index, min, min_index, sum, sum_by, sum_f64, sum_f64_lanes, sum_of_squares};

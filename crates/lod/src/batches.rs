@@ -29,6 +29,7 @@ use crate::tensor::LodTensor;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[doc(alias = "bucket_by_sequence_length")]
+#[non_exhaustive]
 pub struct Batching {
     /// The most rows of a batch. A longer sequence gets its own batch.
     pub max_rows: usize,

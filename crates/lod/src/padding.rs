@@ -16,6 +16,7 @@ use crate::tensor::LodTensor;
     feature = "serde",
     serde(default, deny_unknown_fields, bound(deserialize = "T: Default + serde::Deserialize<'de>"))
 )]
+#[non_exhaustive]
 pub struct Padding<T> {
     /// The value of padding. PyTorch: `padding_value`.
     pub value: T,

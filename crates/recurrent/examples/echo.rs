@@ -25,7 +25,7 @@ parameters! {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut model = Model { lstm: Lstm::zeros(1, HIDDEN), output: Linear::zeros(HIDDEN, 2) };
     uniform(&mut model, 0.3, 1);
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.02, ..AdamOptions::default() })?;
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.02))?;
 
     let mut noise = Noise(1);
     for batch in 0..=200 {

@@ -116,7 +116,7 @@ impl<'a> Trainer<'a> {
         let samples = chosen.iter().map(|&i| &corpus.recordings[i].samples[..]);
         let front_end = FrontEnd::of_recordings(corpus.sample_rate, samples)?;
         let network = Network::new(front_end.width(), options.hidden, options.seed);
-        let adam = Adam::new(AdamOptions { learning_rate: options.learning_rate, ..AdamOptions::default() })?;
+        let adam = Adam::new(AdamOptions::default().with_learning_rate(options.learning_rate))?;
         let schedule = WarmUpDecay { peak: options.learning_rate, last: 0.0, warm_up: 0, total: 0 };
         let mut trainer = Self { corpus, chosen, options, schedule, front_end, network, adam, epoch: 0, step: 0 };
         let batches = |epoch| trainer.strings(epoch).len().div_ceil(trainer.options.batch) as u64;

@@ -140,7 +140,7 @@ impl Exact {
             Some(lm) => {
                 let options =
                     options.with_lm_weight(lm.weight).with_word_score(lm.insertion).with_score_boundary(lm.use_eos);
-                CtcDecoder::tokens(vocabulary, options, lm.clone()).and_then(|of| of.decode(&log_probs))
+                CtcDecoder::with_tokens(vocabulary, options, lm.clone()).and_then(|of| of.decode(&log_probs))
             }
         };
         let came = came.map_err(|error| error.to_string())?;
@@ -279,7 +279,7 @@ impl Pyctc {
             .with_prune_history(self.prune_history)
             .with_hotword_weight(self.hotword_weight);
         let result = match &self.lm {
-            None => CtcDecoder::<NoModel>::words(vocabulary, options, None)
+            None => CtcDecoder::<NoModel>::with_words(vocabulary, options, None)
                 .and_then(|decoder| decoder.with_hot_texts(&self.hotwords)?.decode(log_probs)),
             Some(lm) => {
                 let options = options
@@ -301,7 +301,7 @@ impl Pyctc {
                     Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
                     Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
                 };
-                CtcDecoder::words(vocabulary, options, Some(model))
+                CtcDecoder::with_words(vocabulary, options, Some(model))
                     .and_then(|decoder| decoder.with_hot_texts(&self.hotwords)?.decode(log_probs))
             }
         };

@@ -101,8 +101,7 @@ fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     const INNER: &str = "inner_labels";
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
-    let options =
-        ComposeOptions { epsilons: epsilons(args)?, inner_labels: Some(INNER.into()), ..ComposeOptions::default() };
+    let options = ComposeOptions::default().with_epsilons(epsilons(args)?).with_inner_labels(Some(INNER.into()));
     let came = a.compose_with(&b, &options)?;
     let mut differences = judge(expect, &came, scores)?;
     differences.append(&mut judge_cyclic(args, expect, &came)?);

@@ -24,8 +24,8 @@ fn read(args: &Value) -> Result<Graph<Fsa>, Stop> {
     let text: String = field(args, "string")?;
     let labels: Option<usize> = field(args, "num_aux_labels")?;
     let lists: Option<Vec<String>> = field(args, "ragged_label_names")?;
-    let format = K2Text::acceptor().openfst(args["openfst"] == true).labels(labels.unwrap_or(0));
-    Ok(format.list_names(lists.unwrap_or_default()).read(&text)?)
+    let format = K2Text::acceptor().with_openfst(args["openfst"] == true).with_labels(labels.unwrap_or(0));
+    Ok(format.with_list_names(lists.unwrap_or_default()).read(&text)?)
 }
 
 fn from_str(args: &Value, expect: &Value) -> Differences {
@@ -106,6 +106,6 @@ fn compare_properties<F: Fsas>(expect: &Value, came: &Graph<F>) -> Vec<String> {
 
 fn compare_text<F: Fsas>(expect: &Value, name: &str, came: &Graph<F>, openfst: bool) -> Differences {
     let Some(right) = expect[name].as_str() else { return Ok(vec![]) };
-    let came = K2Text::simple(came).openfst(openfst).print(came)?;
+    let came = K2Text::simple(came).with_openfst(openfst).print(came)?;
     Ok(if right == came { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }

@@ -93,14 +93,17 @@ impl Call<'_> {
         }
         let paddle = PaddleLstm { weight, bias: bias.as_ref().map(vector), proj_weight };
         let projected = paddle.proj_weight.is_some();
-        let options = LstmOptions {
-            gate_activation: self.activation("gate_activation")?,
-            candidate_activation: self.activation("candidate_activation")?,
-            cell_activation: self.activation("cell_activation")?,
-            projection_activation: if projected { self.activation("proj_activation")? } else { Activation::Identity },
-            cell_clip: self.clip("cell_clip"),
-            projection_clip: self.clip("proj_clip").filter(|_| projected),
-        };
+        let options = LstmOptions::default()
+            .with_gate_activation(self.activation("gate_activation")?)
+            .with_candidate_activation(self.activation("candidate_activation")?)
+            .with_cell_activation(self.activation("cell_activation")?)
+            .with_projection_activation(if projected {
+                self.activation("proj_activation")?
+            } else {
+                Activation::Identity
+            })
+            .with_cell_clip(self.clip("cell_clip"))
+            .with_projection_clip(self.clip("proj_clip").filter(|_| projected));
         let lstm = Lstm { options, weights: LstmWeights::from_paddle(&paddle)? };
         let x = permuted(&self.input::<T>("Input")?, |values| from_paddle_order(Gates::Lstm, hidden, values))?;
         let initial = match (self.optional("inputs", "H0")?, self.optional("inputs", "C0")?) {
@@ -152,12 +155,11 @@ impl Call<'_> {
         let hidden = weight.num_rows();
         let bias = self.optional::<T>("inputs", "Bias")?.as_ref().map(vector);
         let paddle = PaddleGru { weight: weight.values().to_vec(), bias };
-        let options = GruOptions {
-            gate_activation: self.activation("gate_activation")?,
-            candidate_activation: self.activation("activation")?,
-            reset: Reset::Before,
-            update: if self.flag("origin_mode") { Update::Old } else { Update::New },
-        };
+        let options = GruOptions::default()
+            .with_gate_activation(self.activation("gate_activation")?)
+            .with_candidate_activation(self.activation("activation")?)
+            .with_reset(Reset::Before)
+            .with_update(if self.flag("origin_mode") { Update::Old } else { Update::New });
         let gru = Gru { options, weights: GruWeights::from_paddle(hidden, &paddle)? };
         let x = permuted(input, |values| from_paddle_order(Gates::Gru, hidden, values))?;
         let initial = initial.map(|h| State::from_hidden(h.clone(), 0));

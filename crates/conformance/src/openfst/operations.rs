@@ -69,7 +69,7 @@ fn two(case: &Value) -> Result<[Graph<Fsa>; 2], Stop> {
 }
 
 fn compose(a: &Graph<Fsa>, b: &Graph<Fsa>) -> Result<Graph<Fsa>, Stop> {
-    Ok(a.compose_with(b, &ComposeOptions { epsilons: Epsilons::Sequenced, ..ComposeOptions::default() })?.connect()?)
+    Ok(a.compose_with(b, &ComposeOptions::default().with_epsilons(Epsilons::Sequenced))?.connect()?)
 }
 
 fn without_epsilons(graph: &Graph<Fsa>) -> Result<Graph<Fsa>, Stop> {

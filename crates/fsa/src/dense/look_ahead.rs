@@ -57,17 +57,11 @@ pub enum Backoff {
     Unseen,
 }
 
-impl Default for LookAheadOptions {
-    fn default() -> Self {
-        Self { backing_off: Backoff::default(), limits: Limits::default(), cache_bytes: 256 << 20 }
-    }
-}
-
 setters! {
     LookAheadOptions:
-    backing_off, with_backing_off: Backoff, "With this rule for backing off.";
-    limits, with_limits: Limits, "With these limits.";
-    cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs.";
+    backing_off, with_backing_off: Backoff = Backoff::default(), "With this rule for backing off.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
+    cache_bytes, with_cache_bytes: usize = 256 << 20, "With at most this number of bytes for arcs.";
 }
 
 /// H o L o G, with only L and G in memory: for models whose composition does not fit. The topology

@@ -61,31 +61,17 @@ pub enum Ending {
     Active,
 }
 
-impl Default for DenseOptions {
-    fn default() -> Self {
-        Self {
-            search_beam: 20.0,
-            output_beam: 8.0,
-            min_active_states: 30,
-            max_active_states: 10_000,
-            beam_delta: 0.5,
-            allow_partial: false,
-            pruning: LatticePruning::Exact,
-            limits: Limits::default(),
-        }
-    }
-}
-
 setters! {
     DenseOptions:
-    search_beam, with_search_beam: f32, "With a search beam.";
-    output_beam, with_output_beam: f32, "With an output beam.";
-    min_active_states, with_min_active_states: usize, "With at least so many active states.";
-    max_active_states, with_max_active_states: usize, "With at most so many active states.";
-    beam_delta, with_beam_delta: f32, "With beams that are wider by this where the numbers of active states set them.";
-    allow_partial, with_allow_partial: bool, "With partial results.";
-    pruning, with_pruning: LatticePruning, "With exact pruning, or k2's.";
-    limits, with_limits: Limits, "With limits for an utterance.";
+    search_beam, with_search_beam: f32 = 20.0, "With a search beam.";
+    output_beam, with_output_beam: f32 = 8.0, "With an output beam.";
+    min_active_states, with_min_active_states: usize = 30, "With at least so many active states.";
+    max_active_states, with_max_active_states: usize = 10_000, "With at most so many active states.";
+    beam_delta, with_beam_delta: f32 = 0.5,
+        "With beams that are wider by this where the numbers of active states set them.";
+    allow_partial, with_allow_partial: bool = false, "With partial results.";
+    pruning, with_pruning: LatticePruning = LatticePruning::Exact, "With exact pruning, or k2's.";
+    limits, with_limits: Limits = Limits::default(), "With limits for an utterance.";
 }
 
 impl DenseOptions {

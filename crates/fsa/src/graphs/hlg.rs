@@ -3,6 +3,8 @@
 
 use std::io::BufRead;
 
+use kaldera_base::setters;
+
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::attributes::Attribute;
 use crate::core::class_labels::GraphLabels;
@@ -65,20 +67,18 @@ pub struct HlgOptions {
     pub limits: Limits,
 }
 
-impl Default for HlgOptions {
-    fn default() -> Self {
-        Self {
-            lexicon: LexiconOptions::default(),
-            arpa: ArpaOptions { out_of_vocabulary: OutOfVocabulary::Skip, ..ArpaOptions::default() },
-            max_token: None,
-            modified: false,
-            minimize: true,
-            remove_epsilon: false,
-            inner_labels: None,
-            topology: true,
-            limits: Limits::default(),
-        }
-    }
+setters! {
+    HlgOptions:
+    lexicon, with_lexicon: LexiconOptions = LexiconOptions::default(), "With these options for the lexicon.";
+    arpa, with_arpa: ArpaOptions = ArpaOptions::default().with_out_of_vocabulary(OutOfVocabulary::Skip),
+        "With these options for the language model.";
+    max_token, with_max_token: Option<usize> = None, "With this highest token.";
+    modified, with_modified: bool = false, "With the modified topology, or CTC's.";
+    minimize, with_minimize: bool = true, "With or without minimization.";
+    remove_epsilon, with_remove_epsilon: bool = false, "With epsilons removed, or kept.";
+    inner_labels, with_inner_labels: Option<String> = None, "With the tokens as this attribute.";
+    topology, with_topology: bool = true, "With or without the topology.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
 }
 
 /// A decoding graph and the meaning of its labels.

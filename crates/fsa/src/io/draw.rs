@@ -41,7 +41,7 @@ const LOOP: f64 = 20.0;
 ///
 /// let universities: SymbolTable = "- 0\n西北工业大学 1\n西安交通大学 2\n西安电子科技大学 3\n长安大学 4\n延安大学 5\n\
 ///     陕西理工大学 6\n成功大学 7\n逢甲大学 8\n".parse()?;
-/// let drawing = Drawing::default().title("china_univ_fsav").input_symbols(Some(&universities));
+/// let drawing = Drawing::default().with_title("china_univ_fsav").with_input_symbols(Some(&universities));
 /// let svg = drawing.svg(&Graph::new(china_univ_fsav.clone()))?;
 /// assert!(svg.starts_with("<svg") && svg.contains("长安大学"));
 /// let dot = drawing.dot(&Graph::new(china_univ_fsav));
@@ -58,19 +58,19 @@ pub struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     /// Sets a line above the drawing.
     #[must_use]
-    pub fn title(self, title: &'a str) -> Self {
+    pub fn with_title(self, title: &'a str) -> Self {
         Self { title, ..self }
     }
 
     /// Sets symbols, which replace the labels that have one.
     #[must_use]
-    pub fn input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+    pub fn with_input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { input_symbols: symbols, ..self }
     }
 
     /// Sets symbols, which replace the auxiliary labels that have one.
     #[must_use]
-    pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+    pub fn with_output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { output_symbols: symbols, ..self }
     }
 
@@ -341,7 +341,7 @@ mod tests {
     fn texts_cannot_leave_their_place() {
         let hostile: SymbolTable = "<a>&\"\\ 1".parse().unwrap();
         let graph = Graph::new("0 1 1\n1 2 -1\n2".parse::<Fsa>().unwrap());
-        let drawing = Drawing::default().title("\"<b>").input_symbols(Some(&hostile));
+        let drawing = Drawing::default().with_title("\"<b>").with_input_symbols(Some(&hostile));
         assert!(drawing.svg(&graph).unwrap().contains("&lt;a&gt;&amp;\"\\<"));
         assert!(drawing.dot(&graph).contains(r#"[label="<a>&\"\\"]"#) && drawing.dot(&graph).contains(r#""\"<b>""#));
     }

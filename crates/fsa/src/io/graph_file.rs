@@ -94,11 +94,11 @@ impl GraphFile {
         let lines = Lines::of(text);
         // Only k2's text has lists.
         let (graph, format) = if text.contains('[') {
-            (K2Text::acceptor().list_names([AUX_LABELS]).read(text)?, GraphFormat::K2)
+            (K2Text::acceptor().with_list_names([AUX_LABELS]).read(text)?, GraphFormat::K2)
         } else if lines.is_k2() {
-            (K2Text::acceptor().labels(usize::from(lines.most > 4)).read(text)?, GraphFormat::K2)
+            (K2Text::acceptor().with_labels(usize::from(lines.most > 4)).read(text)?, GraphFormat::K2)
         } else {
-            (OpenFstText::default().acceptor(lines.is_acceptor()).read(text)?, GraphFormat::Text)
+            (OpenFstText::default().with_acceptor(lines.is_acceptor()).read(text)?, GraphFormat::Text)
         };
         Ok(Self { graph, format, semiring: None, input_symbols: None, output_symbols: None })
     }

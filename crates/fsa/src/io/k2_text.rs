@@ -25,13 +25,13 @@ use crate::support::ids::index;
 ///
 /// There is one arc on a line, in the order of the states that they leave; a missing score is 0.
 /// The last line is the final state, which is the last one. Scores are printed with the fewest
-/// digits that read back as the same number, unless [`six_digits`](Self::six_digits) is set. An
+/// digits that read back as the same number, unless [`with_six_digits`](Self::with_six_digits) is set. An
 /// empty text is the FSA without states.
 ///
 /// As in k2, arcs may leave the final state in a text. They are on no path, as each ends there, and
 /// are not kept: no state follows the final one.
 ///
-/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs
+/// With [`with_openfst`](Self::with_openfst) the last number of a line is a cost, the negative score. Arcs
 /// are in any order, and instead of the final state there is a line with a state and its final cost
 /// for each state that is final. The state of the first line is the start; it is exchanged with
 /// state 0. The final state comes after all others.
@@ -41,7 +41,7 @@ use crate::support::ids::index;
 ///
 /// let fst = K2Text::transducer().read("0 1 7 70 0.1\n1 2 -1 -1 0\n2")?;
 /// assert_eq!(fst.aux_labels(), Some(&[70, -1][..]));
-/// assert_eq!(K2Text::transducer().openfst(true).print(&fst)?, "0 1 7 70 -0.1\n1 -0\n");
+/// assert_eq!(K2Text::transducer().with_openfst(true).print(&fst)?, "0 1 7 70 -0.1\n1 -0\n");
 /// # Ok::<(), fsa::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,7 +60,7 @@ impl K2Text {
 
     /// Creates the format with one auxiliary label, [`AUX_LABELS`].
     pub fn transducer() -> Self {
-        Self::acceptor().labels(1)
+        Self::acceptor().with_labels(1)
     }
 
     /// Creates the format with all attributes of `graph` that are integers, then all that are
@@ -82,40 +82,42 @@ impl K2Text {
     /// and scores with six digits.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
-        Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
+        Self::acceptor().with_labels(usize::from(graph.aux_labels().is_some())).with_six_digits(true)
     }
 
     /// Sets the number of auxiliary labels: `aux_labels`, `aux_labels2`, `aux_labels3` and so on.
     #[must_use]
     #[doc(alias = "num_aux_labels")]
-    pub fn labels(self, number: usize) -> Self {
-        self.label_names((1..=number).map(|i| if i == 1 { AUX_LABELS.to_owned() } else { format!("{AUX_LABELS}{i}") }))
+    pub fn with_labels(self, number: usize) -> Self {
+        self.with_label_names(
+            (1..=number).map(|i| if i == 1 { AUX_LABELS.to_owned() } else { format!("{AUX_LABELS}{i}") }),
+        )
     }
 
     /// Sets the names of auxiliary labels.
     #[must_use]
     #[doc(alias = "aux_label_names")]
-    pub fn label_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_label_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { labels: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Sets the names of lists.
     #[must_use]
     #[doc(alias = "ragged_label_names")]
-    pub fn list_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn with_list_names(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { lists: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Reads and prints costs and final costs, as in OpenFst's text.
     #[must_use]
-    pub fn openfst(self, openfst: bool) -> Self {
+    pub fn with_openfst(self, openfst: bool) -> Self {
         Self { openfst, ..self }
     }
 
     /// Prints as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
     /// have states.
     #[must_use]
-    pub fn six_digits(self, six_digits: bool) -> Self {
+    pub fn with_six_digits(self, six_digits: bool) -> Self {
         Self { six_digits, ..self }
     }
 

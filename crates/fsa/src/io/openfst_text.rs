@@ -23,7 +23,7 @@ use crate::support::ids::index;
 /// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each
 /// state that was final; the last of several final costs of a state counts. Printing does the
 /// opposite, and makes one cost of several arcs from a state to the final one, by the
-/// [`semiring`](Self::semiring). The start is exchanged with state 0.
+/// [`with_semiring`](Self::with_semiring). The start is exchanged with state 0.
 ///
 /// ```
 /// use fsa::io::OpenFstText;
@@ -46,35 +46,35 @@ pub struct OpenFstText<'a> {
 impl<'a> OpenFstText<'a> {
     /// Uses one label on each line and no auxiliary labels.
     #[must_use]
-    pub fn acceptor(self, acceptor: bool) -> Self {
+    pub fn with_acceptor(self, acceptor: bool) -> Self {
         Self { acceptor, ..self }
     }
 
     /// Sets the semiring in which several final arcs of a state are combined to one cost when
     /// printed.
     #[must_use]
-    pub fn semiring(self, semiring: Semiring) -> Self {
+    pub fn with_semiring(self, semiring: Semiring) -> Self {
         Self { semiring, ..self }
     }
 
     /// Sets the symbols of the labels.
     #[must_use]
     #[doc(alias = "isymbols")]
-    pub fn input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+    pub fn with_input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { input_symbols: symbols, ..self }
     }
 
     /// Sets the symbols of the output labels.
     #[must_use]
     #[doc(alias = "osymbols")]
-    pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+    pub fn with_output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { output_symbols: symbols, ..self }
     }
 
     /// Sets the symbols of the states.
     #[must_use]
     #[doc(alias = "ssymbols")]
-    pub fn state_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+    pub fn with_state_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
         Self { state_symbols: symbols, ..self }
     }
 

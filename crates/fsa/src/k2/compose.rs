@@ -1,5 +1,7 @@
 //! Composition: the output labels of one transducer are the input labels of the next.
 
+use kaldera_base::setters;
+
 use crate::core::arc::Arc;
 use crate::core::attributes::{Attribute, Attributes};
 use crate::core::fsa::{FsaVec, Fsas};
@@ -15,6 +17,7 @@ use crate::support::ids::id;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct ComposeOptions {
     /// The meaning of label 0 in the composition.
     pub epsilons: Epsilons,
@@ -22,6 +25,13 @@ pub struct ComposeOptions {
     pub inner_labels: Option<String>,
     /// The largest size of one FSA of the result with its arc maps; by default there is none.
     pub limits: Limits,
+}
+
+setters! {
+    ComposeOptions:
+    epsilons, with_epsilons: Epsilons, "With this meaning of label 0.";
+    inner_labels, with_inner_labels: Option<String>, "With the matched labels as this attribute.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 /// Returns the transducer that reads with `a` and writes with `b`: the output labels of `a` match

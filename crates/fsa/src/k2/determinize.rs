@@ -1,5 +1,6 @@
 //! k2's determinization, which returns for each arc the arcs that it stands for.
 
+use kaldera_base::setters;
 use ragged_core::Ragged;
 
 use crate::core::builder::{Lists, SortedFsaBuilder, map_fsas};
@@ -23,12 +24,19 @@ pub use weight_pushing::WeightPushing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct DeterminizeOptions {
     /// Placement of the scores of undecided paths.
     pub weight_pushing: WeightPushing,
     /// The largest size of one FSA of the result, with its arc map and the subsets; by default half
     /// of the memory, and 2^24 states.
     pub limits: Limits,
+}
+
+setters! {
+    DeterminizeOptions:
+    weight_pushing, with_weight_pushing: WeightPushing, "With scores placed there.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 impl From<WeightPushing> for DeterminizeOptions {

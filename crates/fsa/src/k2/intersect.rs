@@ -1,5 +1,7 @@
 //! Intersection of two FSAs.
 
+use kaldera_base::setters;
+
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{FsaVec, Fsas};
@@ -16,11 +18,18 @@ use crate::support::pair_interner::PairInterner;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct IntersectOptions {
     /// The meaning of label 0.
     pub epsilons: Epsilons,
     /// The largest size of one FSA of the result with its arc maps; by default there is none.
     pub limits: Limits,
+}
+
+setters! {
+    IntersectOptions:
+    epsilons, with_epsilons: Epsilons, "With this meaning of label 0.";
+    limits, with_limits: Limits, "With these limits.";
 }
 
 impl From<Epsilons> for IntersectOptions {

@@ -1,6 +1,7 @@
 //! FSAs drawn at random, for tests and measurements.
 
 use kaldera_base::random::Philox;
+use kaldera_base::setters;
 
 use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -12,6 +13,7 @@ use crate::support::ids::index;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct RandomFsaOptions {
     /// `true` if all arcs go to later states, so that the FSA is sorted topologically.
     pub acyclic: bool,
@@ -27,10 +29,14 @@ pub struct RandomFsaOptions {
     pub max_num_arcs: usize,
 }
 
-impl Default for RandomFsaOptions {
-    fn default() -> Self {
-        Self { acyclic: true, connected: true, min_symbol: 0, max_symbol: 50, min_num_arcs: 0, max_num_arcs: 1000 }
-    }
+setters! {
+    RandomFsaOptions:
+    acyclic, with_acyclic: bool = true, "With arcs only to later states, or to any.";
+    connected, with_connected: bool = true, "With or without each state on a path.";
+    min_symbol, with_min_symbol: i32 = 0, "With labels from this one on.";
+    max_symbol, with_max_symbol: i32 = 50, "With labels up to this one.";
+    min_num_arcs, with_min_num_arcs: usize = 0, "With at least this number of arcs.";
+    max_num_arcs, with_max_num_arcs: usize = 1000, "With at most this number of arcs.";
 }
 
 /// Draws an FSA at random; it depends only on the seed and the options.
@@ -41,7 +47,7 @@ impl Default for RandomFsaOptions {
 /// ```
 /// use fsa::k2::{RandomFsaOptions, random_fsa};
 ///
-/// let options = RandomFsaOptions { max_symbol: 3, min_num_arcs: 5, max_num_arcs: 9, ..Default::default() };
+/// let options = RandomFsaOptions::default().with_min_num_arcs(5).with_max_num_arcs(9);
 /// let fsa = random_fsa(7, &options)?;
 /// assert!((5..=9).contains(&fsa.num_arcs()));
 /// assert_eq!(fsa, random_fsa(7, &options)?);

@@ -34,17 +34,11 @@ pub struct MbrOptions {
     pub limits: Limits,
 }
 
-impl Default for MbrOptions {
-    fn default() -> Self {
-        Self { decode_mbr: true, print_silence: false, limits: Limits::default() }
-    }
-}
-
 setters! {
     MbrOptions:
-    decode_mbr, with_decode_mbr: bool, "With or without changing the words.";
-    print_silence, with_print_silence: bool, "With or without bins of no word.";
-    limits, with_limits: Limits, "With these limits.";
+    decode_mbr, with_decode_mbr: bool = true, "With or without changing the words.";
+    print_silence, with_print_silence: bool = false, "With or without bins of no word.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
 }
 
 /// Words with the least risk.

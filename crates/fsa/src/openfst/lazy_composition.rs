@@ -38,18 +38,13 @@ pub struct LazyOptions {
     pub cache_bytes: usize,
 }
 
-impl Default for LazyOptions {
-    fn default() -> Self {
-        Self { epsilons: Epsilons::default(), look_ahead: true, limits: Limits::default(), cache_bytes: 64 << 20 }
-    }
-}
-
 setters! {
     LazyOptions:
-    epsilons, with_epsilons: Epsilons, "With this meaning of label 0.";
-    look_ahead, with_look_ahead: bool, "With look-ahead or without.";
-    limits, with_limits: Limits, "With these limits.";
-    cache_bytes, with_cache_bytes: usize, "With at most this number of bytes for arcs that were requested before.";
+    epsilons, with_epsilons: Epsilons = Epsilons::default(), "With this meaning of label 0.";
+    look_ahead, with_look_ahead: bool = true, "With look-ahead or without.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
+    cache_bytes, with_cache_bytes: usize = 64 << 20,
+        "With at most this number of bytes for arcs that were requested before.";
 }
 
 /// The result of [`compose`](crate::k2::compose()), computed state by state as it is walked: for

@@ -44,25 +44,13 @@ pub struct MinimizeOptions {
     pub limits: Limits,
 }
 
-impl Default for MinimizeOptions {
-    fn default() -> Self {
-        Self {
-            delta: 1.0 / 1024.0,
-            allow_nondet: false,
-            semiring: Semiring::Tropical,
-            push_scores: true,
-            limits: Limits::default(),
-        }
-    }
-}
-
 setters! {
     MinimizeOptions:
-    delta, with_delta: f32, "With scores that are rounded to multiples of `delta`.";
-    allow_nondet, with_allow_nondet: bool, "With FSAs that are not deterministic allowed.";
-    semiring, with_semiring: Semiring, "In this semiring.";
-    push_scores, with_push_scores: bool, "With scores that are pushed, or stay where they are.";
-    limits, with_limits: Limits, "With these limits.";
+    delta, with_delta: f32 = 1.0 / 1024.0, "With scores that are rounded to multiples of `delta`.";
+    allow_nondet, with_allow_nondet: bool = false, "With FSAs that are not deterministic allowed.";
+    semiring, with_semiring: Semiring = Semiring::Tropical, "In this semiring.";
+    push_scores, with_push_scores: bool = true, "With scores that are pushed, or stay where they are.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
 }
 
 /// Returns the smallest equivalent deterministic FSAs. Scores, and the output labels of a

@@ -35,7 +35,7 @@ fn frames() -> impl Strategy<Value = Vec<f32>> {
 
 /// What composition makes of the same.
 fn composed(values: &[f32], graph: &Fsa) -> Fsa {
-    let options = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
+    let options = ComposeOptions::default().with_epsilons(Epsilons::AsSymbol);
     let graph = Graph::new(graph.clone()).arc_sort().unwrap();
     let both = Graph::new(acceptor(values, CLASSES, 0)).compose_with(&graph, &options).unwrap();
     top_sort(&connect(both.fsas()).unwrap().0).unwrap().0

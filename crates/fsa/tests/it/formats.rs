@@ -122,12 +122,12 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in "[0-9 \\-\\[\\]\n.,einfaà]{0,60}") {
-        for format in [K2Text::acceptor(), K2Text::transducer(), K2Text::acceptor().list_names(["a"])] {
+        for format in [K2Text::acceptor(), K2Text::transducer(), K2Text::acceptor().with_list_names(["a"])] {
             let _ = format.read(&text);
-            let _ = format.openfst(true).read(&text);
+            let _ = format.with_openfst(true).read(&text);
         }
         let _ = OpenFstText::default().read(&text);
-        let _ = OpenFstText::default().acceptor(true).read(&text);
+        let _ = OpenFstText::default().with_acceptor(true).read(&text);
         let _ = text.parse::<SymbolTable>();
     }
 }
@@ -185,7 +185,7 @@ fn errors_tell_the_place() {
 #[test]
 fn symbols_stand_for_labels() {
     let words: SymbolTable = "<eps> 0\n[noise] 1\nà 2\n".parse().unwrap();
-    let text = OpenFstText::default().input_symbols(Some(&words)).output_symbols(Some(&words));
+    let text = OpenFstText::default().with_input_symbols(Some(&words)).with_output_symbols(Some(&words));
     let fst = text.read("0 1 [noise] à 0.5\n1\n").unwrap();
     assert_eq!((fst.fsas().labels(), fst.aux_labels().unwrap()), (vec![1, -1], &[2, -1][..]));
     assert_eq!(text.print(&fst).unwrap(), "0\t1\t[noise]\tà\t0.5\n1\n");
@@ -200,7 +200,7 @@ fn symbols_stand_for_labels() {
 /// k2 says that nothing leaves the final state, and takes such texts.
 #[test]
 fn arcs_that_leave_the_final_state_are_read_and_not_kept() {
-    let format = K2Text::transducer().list_names(["lists"]);
+    let format = K2Text::transducer().with_list_names(["lists"]);
     let text = "0 1 7 70 [1 2] 0.5\n1 2 -1 -1 [] 0\n";
     let expected = format.read(&format!("{text}2\n")).unwrap();
     assert_eq!(format.read(&format!("{text}2 0 5 50 [3] 1\n2 2 -1 -1 [4 5] 2\n2\n")).unwrap(), expected);
@@ -218,7 +218,8 @@ fn several_final_costs_become_one() {
     let fsa: Fsa = "0 1 -1 -1\n0 1 -1 -1\n1".parse().unwrap();
     let graph = Graph::new(fsa);
     assert_eq!(OpenFstText::default().print(&graph).unwrap(), "0\t1\n");
-    let sum: f32 = OpenFstText::default().semiring(Semiring::Log).print(&graph).unwrap()[2..].trim().parse().unwrap();
+    let sum: f32 =
+        OpenFstText::default().with_semiring(Semiring::Log).print(&graph).unwrap()[2..].trim().parse().unwrap();
     assert!((sum - (1.0 - 2.0_f32.ln())).abs() < 1e-6);
     let end: Fsa = "0 1 -1 0\n1".parse().unwrap();
     let loud = Graph::new(end).with_aux_labels(vec![7]).unwrap();
@@ -243,7 +244,7 @@ fn states_without_arcs() {
 #[test]
 fn the_last_final_cost_of_a_state_counts() {
     let printed = |text: &str| {
-        let [transducer, acceptor] = [false, true].map(|acceptor| OpenFstText::default().acceptor(acceptor));
+        let [transducer, acceptor] = [false, true].map(|acceptor| OpenFstText::default().with_acceptor(acceptor));
         let as_acceptor = acceptor.print(&acceptor.read(&text.replace("5 5", "5")).unwrap()).unwrap();
         let printed = transducer.print(&transducer.read(text).unwrap()).unwrap();
         assert_eq!(printed.replace("5\t5", "5"), as_acceptor);
@@ -286,7 +287,7 @@ fn compact_types_of_files_are_read() {
     let file = |name: &str| std::fs::read(format!("{folder}{name}.fst")).unwrap();
     let print = |file: &[u8]| {
         let file = OpenFstBinary::read(file).unwrap();
-        OpenFstText::default().semiring(file.semiring).print(&file.graph).unwrap()
+        OpenFstText::default().with_semiring(file.semiring).print(&file.graph).unwrap()
     };
     for (name, text) in [
         ("compact-acceptor", ACCEPTOR),

@@ -53,11 +53,11 @@ fn k2_text() {
     let formats = [
         K2Text::acceptor(),
         K2Text::transducer(),
-        K2Text::acceptor().labels(2),
-        K2Text::acceptor().list_names(["ragged"]),
-        K2Text::transducer().list_names(["ragged"]),
-        K2Text::acceptor().openfst(true),
-        K2Text::transducer().openfst(true),
+        K2Text::acceptor().with_labels(2),
+        K2Text::acceptor().with_list_names(["ragged"]),
+        K2Text::transducer().with_list_names(["ragged"]),
+        K2Text::acceptor().with_openfst(true),
+        K2Text::transducer().with_openfst(true),
     ];
     fuzz!("k2_text", |bytes| {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -79,9 +79,9 @@ fn openfst_text() {
     let plain = OpenFstText::default();
     let formats = [
         plain,
-        plain.acceptor(true),
-        plain.input_symbols(Some(&symbols)).output_symbols(Some(&symbols)),
-        plain.state_symbols(Some(&symbols)),
+        plain.with_acceptor(true),
+        plain.with_input_symbols(Some(&symbols)).with_output_symbols(Some(&symbols)),
+        plain.with_state_symbols(Some(&symbols)),
     ];
     fuzz!("openfst_text", |bytes| {
         let Ok(text) = std::str::from_utf8(bytes) else { return };

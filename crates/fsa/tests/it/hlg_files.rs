@@ -73,7 +73,7 @@ proptest! {
         let binary = OpenFstBinary::read(&written.write().unwrap()).unwrap();
         let (isymbols, osymbols) = (binary.input_symbols.clone().unwrap(), binary.output_symbols.clone().unwrap());
         prop_assert_eq!(isymbols.get(EPSILON), Some("<eps>"));
-        let openfst = OpenFstText::default().input_symbols(Some(&isymbols)).output_symbols(Some(&osymbols));
+        let openfst = OpenFstText::default().with_input_symbols(Some(&isymbols)).with_output_symbols(Some(&osymbols));
         let openfst = openfst.read(&openfst.print(&binary.graph).unwrap()).unwrap();
         let k2 = K2Text::of(&hlg.graph);
         let k2 = k2.read(&k2.print(&hlg.graph).unwrap()).unwrap();

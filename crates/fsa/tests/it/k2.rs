@@ -70,23 +70,17 @@ fn same(right: &Language, came: &Language, sums_too: bool) -> Result<(), TestCas
 
 /// Small enough to walk every path, with epsilons, parallel arcs and dead ends.
 fn acyclic(seed: u64) -> Fsa {
-    let options = RandomFsaOptions {
-        connected: !seed.is_multiple_of(3),
-        max_symbol: 3,
-        max_num_arcs: 14,
-        ..RandomFsaOptions::default()
-    };
+    let options =
+        RandomFsaOptions::default().with_connected(!seed.is_multiple_of(3)).with_max_symbol(3).with_max_num_arcs(14);
     random_fsa(seed, &options).unwrap()
 }
 
 fn cyclic(seed: u64) -> Fsa {
-    let options = RandomFsaOptions {
-        acyclic: false,
-        connected: !seed.is_multiple_of(3),
-        max_symbol: 3,
-        max_num_arcs: 16,
-        ..RandomFsaOptions::default()
-    };
+    let options = RandomFsaOptions::default()
+        .with_acyclic(false)
+        .with_connected(!seed.is_multiple_of(3))
+        .with_max_symbol(3)
+        .with_max_num_arcs(16);
     let fsa = random_fsa(seed, &options).unwrap();
     // No cycle is worth going round again.
     let scores: Vec<_> = fsa.scores().iter().map(|score| score - 4.25).collect();
@@ -224,7 +218,7 @@ proptest! {
             }
         }
         let epsilons = if sequenced { Epsilons::Sequenced } else { Epsilons::AnyOrder };
-        let made = a.compose_with(&b, &ComposeOptions { epsilons, ..Default::default() }).unwrap();
+        let made = a.compose_with(&b, &ComposeOptions::default().with_epsilons(epsilons)).unwrap();
         same(&right, &language_of_graph(&made), sequenced)?;
         for look_ahead in [false, true] {
             let options = LazyOptions::default().with_epsilons(epsilons).with_look_ahead(look_ahead);
@@ -286,7 +280,7 @@ proptest! {
         prop_assert_eq!(equivalent(&arc_sort(&fsa).unwrap().0), Ok(true));
         prop_assert_eq!(equivalent(&remove_epsilon(&fsa).unwrap().0), Ok(true));
         prop_assert_eq!(equivalent(&reverse(&reverse(&fsa).unwrap().0).unwrap().0), Ok(true));
-        if let Ok((made, _)) = determinize(&fsa, DeterminizeOptions { limits: Limits::default().with_max_states(300), ..Default::default() }) {
+        if let Ok((made, _)) = determinize(&fsa, DeterminizeOptions::default().with_limits(Limits::default().with_max_states(300))) {
             prop_assert_eq!(equivalent(&made), Ok(true));
         }
         if let Ok((sorted, _)) = top_sort(&fsa) {
@@ -335,7 +329,7 @@ proptest! {
     fn threads_change_nothing(seed in 0..1000_u64) {
         use fsa::paths::{arc_posteriors, prune_on_arc_post, shortest_path, total_scores_saved};
 
-        let options = RandomFsaOptions { max_symbol: 20, min_num_arcs: 50, max_num_arcs: 300, ..Default::default() };
+        let options = RandomFsaOptions::default().with_max_symbol(20).with_min_num_arcs(50).with_max_num_arcs(300);
         let sorted = fsa::k2::random_fsa_vec(seed, 200, &options).unwrap();
         let turned: Vec<_> = (0..200).map(|i| shuffled(&sorted.get(i).unwrap(), i)).collect();
         let turned = FsaVec::from_fsas(&turned).unwrap();

@@ -9,13 +9,11 @@ use proptest::prelude::*;
 
 /// With epsilons, parallel arcs, dead ends, and cycles.
 fn graph(seed: u64, salt: i32, sorted: bool) -> Graph<Fsa> {
-    let options = RandomFsaOptions {
-        acyclic: !seed.is_multiple_of(3),
-        connected: !seed.is_multiple_of(5),
-        max_symbol: 3,
-        max_num_arcs: 20,
-        ..RandomFsaOptions::default()
-    };
+    let options = RandomFsaOptions::default()
+        .with_acyclic(!seed.is_multiple_of(3))
+        .with_connected(!seed.is_multiple_of(5))
+        .with_max_symbol(3)
+        .with_max_num_arcs(20);
     let fsa = random_fsa(seed, &options).unwrap();
     let fsa = if sorted { arc_sort(&fsa).unwrap().0 } else { fsa };
     let output_acceptor =
@@ -82,7 +80,7 @@ proptest! {
     fn all_at_once_is_what_compose_makes(seed in 0..1_000_000_u64, epsilons in epsilons(), sorted: bool, inner: bool) {
         let (a, b) = (graph(seed, 1, sorted), graph(seed ^ 0x5a5a5, 2, sorted));
         let inner_labels = inner.then(|| "inner".to_owned());
-        let right = a.compose_with(&b, &ComposeOptions { epsilons, inner_labels: inner_labels.clone(), ..Default::default() });
+        let right = a.compose_with(&b, &ComposeOptions::default().with_epsilons(epsilons).with_inner_labels(inner_labels.clone()));
         let right = right.unwrap();
         let options = LazyOptions::default().with_epsilons(epsilons);
         let of = |look_ahead| {
@@ -196,9 +194,9 @@ fn a_state_with_too_many_arcs_is_refused() {
     assert!(matches!(lazy.arcs(0), Err(Error::Limit { operation: Operation::LazyComposition, .. })));
     assert!(matches!(lazy.to_graph(None), Err(Error::Limit { operation: Operation::Composition, .. })));
     assert!(lazy.bytes() <= 1 << 20);
-    let limited = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    let limited = ComposeOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     assert!(matches!(hub().compose_with(&hub(), &limited), Err(Error::Limit { limit: 1_048_576, .. })));
-    let enough = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    let enough = ComposeOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     assert!(star(1..5000).compose_with(&star(1..5000), &enough).is_ok());
 }
 

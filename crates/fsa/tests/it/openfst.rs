@@ -26,8 +26,11 @@ const SUM: f64 = LONGEST * (2.0 * FINE as f64 + 4.0 * f32::EPSILON as f64 * LONG
 
 /// A connected FSA without cycles; labels from `least` to 3.
 fn fsa(seed: u64, least: i32) -> Fsa {
-    let options =
-        RandomFsaOptions { min_symbol: least, max_symbol: 3, min_num_arcs: 0, max_num_arcs: 14, ..Default::default() };
+    let options = RandomFsaOptions::default()
+        .with_min_symbol(least)
+        .with_max_symbol(3)
+        .with_min_num_arcs(0)
+        .with_max_num_arcs(14);
     random_fsa(seed, &options).unwrap()
 }
 

@@ -536,7 +536,7 @@ impl KindCommand<'_> {
         let extractor = plan(of_kind, cmvn).map_err(wrong)?;
         let mut pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
         if options.resample {
-            pipeline = pipeline.resample(samp_freq);
+            pipeline = pipeline.with_resampling(samp_freq);
         }
         extract(&pipeline, &options.corpus, &settings, &paths, quiet)
     }
@@ -589,30 +589,30 @@ fn pipeline<'a, E: FeatureExtractor>(
     check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;
     check("vtln-warp", options.vtln_warp, options.vtln_warp > 0.0, "more than 0")?;
     let mut pipeline = Pipeline::new(extractor)
-        .min_seconds(options.min_duration)
-        .vtln_warp(options.vtln_warp)
-        .subtract_mean(options.subtract_mean)
-        .channel(options.corpus.channel)
-        .reading(options.corpus.reading())
-        .stop_when(options.corpus.stop(TOOL));
+        .with_min_seconds(options.min_duration)
+        .with_vtln_warp(options.vtln_warp)
+        .with_subtract_mean(options.subtract_mean)
+        .with_channel(options.corpus.channel)
+        .with_reading(options.corpus.reading())
+        .with_stop(options.corpus.stop(TOOL));
     let jobs = options.corpus.jobs()?;
     if jobs > 0 {
-        pipeline = pipeline.jobs(jobs);
+        pipeline = pipeline.with_jobs(jobs);
     }
     if let Some(pitch) = pitch {
         pipeline = pipeline.with_pitch(pitch);
     }
     if let Some(cmvn) = options.cmvn()? {
-        pipeline = pipeline.cmvn(cmvn);
+        pipeline = pipeline.with_cmvn(cmvn);
     }
     if options.add_deltas {
         // The errors depend only on the options, so any features will do.
         compute_deltas(&options.deltas, &Matrix::<f32>::zeros(1, 1))
             .map_err(|error| CliError::Usage(log::one_line(&error)))?;
-        pipeline = pipeline.deltas(options.deltas.clone());
+        pipeline = pipeline.with_deltas(options.deltas.clone());
     }
     if options.select_voiced {
-        pipeline = pipeline.voiced_only(options.vad.clone());
+        pipeline = pipeline.with_voiced_only(options.vad.clone());
     }
     Ok(pipeline)
 }

@@ -380,7 +380,8 @@ fn features_of<E: FeatureExtractor>(
 ) -> Result<Matrix<f32>, Error> {
     let mut features = Vec::new();
     let extractor = extractor?;
-    let pipeline = Pipeline::new(&extractor).jobs(1).channel(taking.channel).reading(taking.reading.clone());
+    let pipeline =
+        Pipeline::new(&extractor).with_jobs(1).with_channel(taking.channel).with_reading(taking.reading.clone());
     let mut summary = pipeline.run(inputs, &mut features)?;
     match (features.pop(), summary.failures.pop()) {
         (Some((_, features)), _) => Ok(features),

@@ -31,19 +31,13 @@ pub struct CaptionOptions {
     pub pause_seconds: f64,
 }
 
-impl Default for CaptionOptions {
-    fn default() -> Self {
-        Self { line_length: 42, lines: 2, max_seconds: 7.0, min_seconds: 0.833, pause_seconds: 1.0 }
-    }
-}
-
 setters! {
     CaptionOptions:
-    line_length, with_line_length: usize, "With lines of at most this many characters.";
-    lines, with_lines: usize, "With at most this many lines.";
-    max_seconds, with_max_seconds: f64, "With captions that are shown for at most this many seconds.";
-    min_seconds, with_min_seconds: f64, "With captions that are shown for this many seconds, if there is time.";
-    pause_seconds, with_pause_seconds: f64, "With a new caption after a pause of this many seconds.";
+    line_length, with_line_length: usize = 42, "With lines of at most this many characters.";
+    lines, with_lines: usize = 2, "With at most this many lines.";
+    max_seconds, with_max_seconds: f64 = 7.0, "With captions that are shown for at most this many seconds.";
+    min_seconds, with_min_seconds: f64 = 0.833, "With captions that are shown for this many seconds, if there is time.";
+    pause_seconds, with_pause_seconds: f64 = 1.0, "With a new caption after a pause of this many seconds.";
 }
 
 impl CaptionOptions {

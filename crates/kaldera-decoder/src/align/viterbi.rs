@@ -45,18 +45,13 @@ pub struct AlignOptions {
     pub max_bytes: usize,
 }
 
-impl Default for AlignOptions {
-    fn default() -> Self {
-        Self { topology: Topology::Ctc, blank: 0, star: None, silence: None, max_bytes: 256 << 20 }
-    }
-}
-
-setters! { AlignOptions:
-    topology, with_topology: Topology, "With this topology.";
-    blank, with_blank: i32, "With this blank.";
-    star, with_star: Option<i32>, "With a label that matches anything.";
-    silence, with_silence: Option<i32>, "With a label that may stand between words.";
-    max_bytes, with_max_bytes: usize, "With this many bytes.";
+setters! {
+    AlignOptions:
+    topology, with_topology: Topology = Topology::Ctc, "With this topology.";
+    blank, with_blank: i32 = 0, "With this blank.";
+    star, with_star: Option<i32> = None, "With a label that matches anything.";
+    silence, with_silence: Option<i32> = None, "With a label that may stand between words.";
+    max_bytes, with_max_bytes: usize = 256 << 20, "With this many bytes.";
 }
 
 /// The frames of the labels of a transcript.

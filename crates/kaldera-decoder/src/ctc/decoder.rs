@@ -48,8 +48,8 @@ enum Kind<M: LanguageModel> {
 /// | made by | hypotheses are | language model | hot words |
 /// |---|---|---|---|
 /// | [`new`](Self::new) | any tokens | over tokens | phrases of tokens |
-/// | [`words`](Self::words) | any words, spelled by tokens | over words | words by their texts |
-/// | [`lexicon`](Self::lexicon) | words of a lexicon | over words | phrases of words |
+/// | [`with_words`](Self::with_words) | any words, of tokens | over words | words by their texts |
+/// | [`with_lexicon`](Self::with_lexicon) | words of a lexicon | over words | phrases of words |
 ///
 /// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its
 /// alignments that the beam has kept; its tokens have the frames of the best one. A stream that
@@ -119,7 +119,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// # Errors
     /// [`Error::Option`]; [`Error::NoBoundaries`] for a model without `<s>` or `</s>`, unless
     /// [`score_boundary`](CtcDecoderOptions::score_boundary) is off.
-    pub fn tokens(vocabulary: Vocabulary, options: CtcDecoderOptions, model: M) -> Result<Self, Error> {
+    pub fn with_tokens(vocabulary: Vocabulary, options: CtcDecoderOptions, model: M) -> Result<Self, Error> {
         Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
     }
 
@@ -128,8 +128,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// tokens that spell the same words are one hypothesis.
     ///
     /// # Errors
-    /// As [`tokens`](Self::tokens).
-    pub fn words(
+    /// As [`with_tokens`](Self::with_tokens).
+    pub fn with_words(
         vocabulary: Vocabulary,
         options: CtcDecoderOptions,
         model: Option<WordModel<M>>,
@@ -146,9 +146,9 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// words that the model does not look back at, as in flashlight.
     ///
     /// # Errors
-    /// As [`tokens`](Self::tokens); [`Error::Label`] if the lexicon has a token that the vocabulary
-    /// lacks; [`Error::BlankSpelling`] for a word that is spelled with the blank.
-    pub fn lexicon(
+    /// As [`with_tokens`](Self::with_tokens); [`Error::Label`] if the lexicon has a token that the
+    /// vocabulary lacks; [`Error::BlankSpelling`] for a word that is spelled with the blank.
+    pub fn with_lexicon(
         vocabulary: Vocabulary,
         options: CtcDecoderOptions,
         tree: SpellingTree,
@@ -167,8 +167,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// Sets hot words: a bonus for phrases of tokens, or of words if there is a lexicon.
     ///
     /// # Errors
-    /// [`Error::HotWords`] for a decoder made by [`words`](Self::words), which takes texts:
-    /// [`with_hot_texts`](Self::with_hot_texts).
+    /// [`Error::HotWords`] for a decoder made by [`with_words`](Self::with_words), which takes
+    /// texts: [`with_hot_texts`](Self::with_hot_texts).
     pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
             Kind::Tokens { hot, .. } => *hot = Some(HotTokens::new(&graph, self.vocabulary.len())),
@@ -454,9 +454,9 @@ mod tests {
             [("a", vec![2]), ("ab", vec![2, 3]), ("aa", vec![2, 2]), ("b", vec![3]), ("bab", vec![3, 2, 3])];
         let tree = SpellingTree::new(spellings, &mut SymbolTable::default()).unwrap().smeared(&Model);
         let made = [
-            CtcDecoder::tokens(vocabulary(), options(), Model),
-            CtcDecoder::words(vocabulary(), options(), Some(WordModel::new(Model, words, 3))),
-            CtcDecoder::lexicon(vocabulary(), options(), tree, Some(Model)),
+            CtcDecoder::with_tokens(vocabulary(), options(), Model),
+            CtcDecoder::with_words(vocabulary(), options(), Some(WordModel::new(Model, words, 3))),
+            CtcDecoder::with_lexicon(vocabulary(), options(), tree, Some(Model)),
         ];
         made.into_iter().map(|decoder| decoder.unwrap().with_hot_texts(["ab", "b"]).unwrap()).collect()
     }

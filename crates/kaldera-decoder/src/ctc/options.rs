@@ -72,41 +72,21 @@ pub struct CtcDecoderOptions {
     pub n_best: usize,
 }
 
-impl Default for CtcDecoderOptions {
-    fn default() -> Self {
-        Self {
-            beam_size: 20,
-            beam_size_token: None,
-            beam_threshold: 20.0,
-            token_min_logp: f64::NEG_INFINITY,
-            lm_weight: 0.8,
-            word_score: 0.6,
-            unk_score: f64::NEG_INFINITY,
-            sil_score: 0.0,
-            log_add: true,
-            prune_history: false,
-            score_boundary: true,
-            hotword_weight: 1.5,
-            n_best: 1,
-        }
-    }
-}
-
 setters! {
     CtcDecoderOptions:
-    beam_size, with_beam_size: usize, "With this many hypotheses.";
-    beam_size_token, with_beam_size_token: Option<usize>, "With this many tokens of a frame.";
-    beam_threshold, with_beam_threshold: f64, "With this distance from the best hypothesis.";
-    token_min_logp, with_token_min_logp: f64, "With tokens from this log-probability on.";
-    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
-    word_score, with_word_score: f64, "With this score for each word.";
-    unk_score, with_unk_score: f64, "With this score for a word that the model does not know.";
-    sil_score, with_sil_score: f64, "With this score for a word boundary.";
-    log_add, with_log_add: bool, "With the sum of all alignments, or the best one.";
-    prune_history, with_prune_history: bool, "With or without dropping what has the same future.";
-    score_boundary, with_score_boundary: bool, "With or without the ends of sentences.";
-    hotword_weight, with_hotword_weight: f64, "With this bonus of a hot word.";
-    n_best, with_n_best: usize, "With this many hypotheses in the result.";
+    beam_size, with_beam_size: usize = 20, "With this many hypotheses.";
+    beam_size_token, with_beam_size_token: Option<usize> = None, "With this many tokens of a frame.";
+    beam_threshold, with_beam_threshold: f64 = 20.0, "With this distance from the best hypothesis.";
+    token_min_logp, with_token_min_logp: f64 = f64::NEG_INFINITY, "With tokens from this log-probability on.";
+    lm_weight, with_lm_weight: f64 = 0.8, "With this weight of the language model.";
+    word_score, with_word_score: f64 = 0.6, "With this score for each word.";
+    unk_score, with_unk_score: f64 = f64::NEG_INFINITY, "With this score for a word that the model does not know.";
+    sil_score, with_sil_score: f64 = 0.0, "With this score for a word boundary.";
+    log_add, with_log_add: bool = true, "With the sum of all alignments, or the best one.";
+    prune_history, with_prune_history: bool = false, "With or without dropping what has the same future.";
+    score_boundary, with_score_boundary: bool = true, "With or without the ends of sentences.";
+    hotword_weight, with_hotword_weight: f64 = 1.5, "With this bonus of a hot word.";
+    n_best, with_n_best: usize = 1, "With this many hypotheses in the result.";
 }
 
 impl CtcDecoderOptions {

@@ -86,7 +86,8 @@ impl WordModel<NgramModel> {
     ///
     /// let model = WordModel::open("lm.arpa")?;
     /// let vocabulary = Vocabulary::open("tokens.txt", 0)?;
-    /// let decoder = CtcDecoder::words(vocabulary, CtcDecoderOptions::default(), Some(model))?;
+    /// let options = CtcDecoderOptions::default();
+    /// let decoder = CtcDecoder::with_words(vocabulary, options, Some(model))?;
     /// # Ok::<(), kaldera_decoder::Error>(())
     /// ```
     ///

@@ -43,29 +43,15 @@ pub struct GraphOptions {
     pub minimum_bayes_risk: bool,
 }
 
-impl Default for GraphOptions {
-    fn default() -> Self {
-        Self {
-            search: DenseOptions::default(),
-            acoustic_scale: 1.0,
-            silence: vec![0],
-            endpoints: EndpointRules::kaldi(),
-            times: FrameTimes::default(),
-            n_best: 1,
-            minimum_bayes_risk: false,
-        }
-    }
-}
-
 setters! {
     GraphOptions:
-    search, with_search: DenseOptions, "With this search.";
-    acoustic_scale, with_acoustic_scale: f32, "With this scale of the network's scores.";
-    silence, with_silence: Vec<i32>, "With these classes as silence.";
-    endpoints, with_endpoints: EndpointRules, "With these endpoint rules.";
-    times, with_times: FrameTimes, "With frames of this length.";
-    n_best, with_n_best: usize, "With this many hypotheses in the result.";
-    minimum_bayes_risk, with_minimum_bayes_risk: bool, "With words of minimum Bayes risk, or of the best path.";
+    search, with_search: DenseOptions = DenseOptions::default(), "With this search.";
+    acoustic_scale, with_acoustic_scale: f32 = 1.0, "With this scale of the network's scores.";
+    silence, with_silence: Vec<i32> = vec![0], "With these classes as silence.";
+    endpoints, with_endpoints: EndpointRules = EndpointRules::kaldi(), "With these endpoint rules.";
+    times, with_times: FrameTimes = FrameTimes::default(), "With frames of this length.";
+    n_best, with_n_best: usize = 1, "With this many hypotheses in the result.";
+    minimum_bayes_risk, with_minimum_bayes_risk: bool = false, "With words of minimum Bayes risk, or of the best path.";
 }
 
 /// Recognises utterances with a graph, such as HLG. The labels of the graph are the network's

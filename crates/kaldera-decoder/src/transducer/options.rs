@@ -40,35 +40,18 @@ pub struct TransducerOptions {
     pub n_best: usize,
 }
 
-impl Default for TransducerOptions {
-    fn default() -> Self {
-        Self {
-            beam: 4,
-            unk: None,
-            temperature: 1.0,
-            blank_penalty: 0.0,
-            max_symbols_per_frame: 1,
-            max_symbols: usize::MAX,
-            length_norm: None,
-            lm_weight: 0.3,
-            strict_context: false,
-            n_best: 1,
-        }
-    }
-}
-
 setters! {
     TransducerOptions:
-    beam, with_beam: usize, "With this many hypotheses.";
-    unk, with_unk: Option<i32>, "With or without a token that counts as the blank.";
-    temperature, with_temperature: f64, "With this temperature.";
-    blank_penalty, with_blank_penalty: f64, "With this penalty of the blank.";
-    max_symbols_per_frame, with_max_symbols_per_frame: usize, "With this many tokens in a frame.";
-    max_symbols, with_max_symbols: usize, "With this many tokens in an utterance.";
-    length_norm, with_length_norm: Option<usize>, "With or without dividing scores by length.";
-    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
-    strict_context, with_strict_context: bool, "With hot words that go on where they are complete, or not.";
-    n_best, with_n_best: usize, "With this many hypotheses in the result.";
+    beam, with_beam: usize = 4, "With this many hypotheses.";
+    unk, with_unk: Option<i32> = None, "With or without a token that counts as the blank.";
+    temperature, with_temperature: f64 = 1.0, "With this temperature.";
+    blank_penalty, with_blank_penalty: f64 = 0.0, "With this penalty of the blank.";
+    max_symbols_per_frame, with_max_symbols_per_frame: usize = 1, "With this many tokens in a frame.";
+    max_symbols, with_max_symbols: usize = usize::MAX, "With this many tokens in an utterance.";
+    length_norm, with_length_norm: Option<usize> = None, "With or without dividing scores by length.";
+    lm_weight, with_lm_weight: f64 = 0.3, "With this weight of the language model.";
+    strict_context, with_strict_context: bool = false, "With hot words that go on where they are complete, or not.";
+    n_best, with_n_best: usize = 1, "With this many hypotheses in the result.";
 }
 
 impl TransducerOptions {

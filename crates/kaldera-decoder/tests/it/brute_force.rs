@@ -81,7 +81,7 @@ proptest! {
     fn a_beam_that_cuts_nothing_finds_every_string_with_its_sum(values in values(), model in bigram(), phrase in prop::collection::vec(1..3_i32, 1..4)) {
         let log_probs = LogProbs::new("u", &values, TOKENS).unwrap();
         let graph = ContextGraph::new(&Ragged::from_lists(&[phrase]).unwrap(), &[0.75]).unwrap();
-        let decoder = CtcDecoder::tokens(vocabulary(), exhaustive(), model.clone()).unwrap().with_hot_words(graph.clone()).unwrap();
+        let decoder = CtcDecoder::with_tokens(vocabulary(), exhaustive(), model.clone()).unwrap().with_hot_words(graph.clone()).unwrap();
         let result = decoder.decode(&log_probs).unwrap();
         let strings = all_strings(&log_probs);
         prop_assert_eq!(result.hypotheses.len(), strings.len());
@@ -111,7 +111,7 @@ proptest! {
         let mut symbols = SymbolTable::default();
         // The words 1 and 2, whose spellings overlap.
         let tree = SpellingTree::new([("a", vec![1]), ("ab", vec![1, 2])], &mut symbols).unwrap();
-        let decoder = CtcDecoder::lexicon(vocabulary(), exhaustive(), tree.smeared(&model), Some(model.clone())).unwrap();
+        let decoder = CtcDecoder::with_lexicon(vocabulary(), exhaustive(), tree.smeared(&model), Some(model.clone())).unwrap();
         let result = decoder.decode(&log_probs).unwrap();
         let strings = all_strings(&log_probs);
         for hypothesis in &result.hypotheses {
@@ -144,10 +144,10 @@ proptest! {
         let options = CtcDecoderOptions::default().with_beam_size(beam).with_n_best(3);
         let decoder = match kind {
             0 => CtcDecoder::new(vocabulary(), options).unwrap().with_hot_texts(["ab", "ba"]).unwrap(),
-            1 => CtcDecoder::<NoModel>::words(vocabulary().with_separator("b").unwrap(), options, None).unwrap(),
+            1 => CtcDecoder::<NoModel>::with_words(vocabulary().with_separator("b").unwrap(), options, None).unwrap(),
             _ => {
                 let tree = SpellingTree::new([("a", vec![1]), ("bb", vec![2, 2])], &mut SymbolTable::default()).unwrap();
-                CtcDecoder::lexicon(vocabulary(), options, tree, None).unwrap()
+                CtcDecoder::with_lexicon(vocabulary(), options, tree, None).unwrap()
             }
         };
         let whole = decoder.decode(&log_probs);

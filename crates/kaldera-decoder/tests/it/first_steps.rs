@@ -46,13 +46,14 @@ fn a_frame_without_probability_is_an_error_with_its_number() {
 fn a_lexicon_knows_its_words_alone() {
     let mut symbols = fsa::io::SymbolTable::default();
     let tree = SpellingTree::new([("ab", vec![1, 2]), ("ba", vec![2, 1])], &mut symbols).unwrap();
-    let decoder = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcDecoderOptions::default(), tree, None).unwrap();
+    let decoder =
+        CtcDecoder::<ctc::NoModel>::with_lexicon(vocabulary(), CtcDecoderOptions::default(), tree, None).unwrap();
     let values = logs(&[[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.1, 0.3, 0.6]]);
     let result = decoder.decode(&LogProbs::new("utt", &values, 3).unwrap()).unwrap();
     let word = &result.best().unwrap().words[0];
     assert_eq!((result.text(), word.id, word.frames.clone()), ("ab".into(), symbols.find("ab").unwrap(), 0..3));
     let most = SpellingTree::new([("x", vec![9])], &mut symbols).unwrap();
-    let refused = CtcDecoder::<ctc::NoModel>::lexicon(vocabulary(), CtcDecoderOptions::default(), most, None);
+    let refused = CtcDecoder::<ctc::NoModel>::with_lexicon(vocabulary(), CtcDecoderOptions::default(), most, None);
     assert!(matches!(refused, Err(Error::Label { label: 9, .. })));
 }
 
@@ -72,7 +73,7 @@ fn hot_words_that_never_occur_change_nothing() {
     let none = ContextGraph::new(&Ragged::from_lists(&Vec::<Vec<i32>>::new()).unwrap(), &[]).unwrap();
     let hot = CtcDecoder::new(vocabulary(), options.clone()).unwrap().with_hot_words(none.clone()).unwrap();
     assert_eq!(plain.decode(&log_probs), hot.decode(&log_probs));
-    let texts = CtcDecoder::<ctc::NoModel>::words(vocabulary(), options, None).unwrap();
+    let texts = CtcDecoder::<ctc::NoModel>::with_words(vocabulary(), options, None).unwrap();
     assert!(matches!(texts.with_hot_words(none), Err(Error::HotWords)));
 }
 

@@ -35,7 +35,7 @@ fn lexicon(arpa: &str, options: CtcDecoderOptions) -> Result<(CtcDecoder<NgramMo
     let spellings = [("a", vec![2]), ("b", vec![3]), ("ab", vec![2, 3])];
     let tree = SpellingTree::new(spellings, &mut symbols)?;
     let model = model(arpa, &mut symbols);
-    Ok((CtcDecoder::lexicon(vocabulary(), options, tree.smeared(&model), Some(model.clone()))?, model))
+    Ok((CtcDecoder::with_lexicon(vocabulary(), options, tree.smeared(&model), Some(model.clone()))?, model))
 }
 
 proptest! {
@@ -60,7 +60,7 @@ fn a_model_without_ends_is_refused_where_they_are_scored() {
     assert!(matches!(lexicon(WITHOUT_ENDS, exhaustive()), Err(Error::NoBoundaries)));
     let mut symbols = SymbolTable::default();
     let words = WordModel::new(model(WITHOUT_ENDS, &mut symbols), symbols, 1);
-    assert!(matches!(CtcDecoder::words(vocabulary(), exhaustive(), Some(words)), Err(Error::NoBoundaries)));
+    assert!(matches!(CtcDecoder::with_words(vocabulary(), exhaustive(), Some(words)), Err(Error::NoBoundaries)));
     let (decoder, _) = lexicon(WITHOUT_ENDS, without).unwrap();
     let values = [-3.0_f32, -3.0, -0.1, -3.0];
     let result = decoder.decode(&LogProbs::new("u", &values, TOKENS).unwrap()).unwrap();
@@ -89,7 +89,7 @@ impl LanguageModel for OneToken {
 #[test]
 fn what_the_model_does_not_know_may_be_worth_more_than_the_beam_is_wide() {
     let options = CtcDecoderOptions::default().with_beam_threshold(1.0).with_unk_score(10.0);
-    let decoder = CtcDecoder::tokens(vocabulary(), options, OneToken).unwrap();
+    let decoder = CtcDecoder::with_tokens(vocabulary(), options, OneToken).unwrap();
     let log_probs = LogProbs::new("u", &[-0.1, -9.0, -3.0, -4.0], TOKENS).unwrap();
     assert_eq!(decoder.decode(&log_probs).unwrap().best().unwrap().token_ids(), [3]);
 }
@@ -97,9 +97,9 @@ fn what_the_model_does_not_know_may_be_worth_more_than_the_beam_is_wide() {
 #[test]
 fn words_that_nobody_can_find_are_refused() {
     let tree = |spelling| SpellingTree::new([("a", vec![2]), ("hum", spelling)], &mut SymbolTable::default()).unwrap();
-    let refused = CtcDecoder::<NgramModel>::lexicon(vocabulary(), exhaustive(), tree(vec![2, 0, 3]), None);
+    let refused = CtcDecoder::<NgramModel>::with_lexicon(vocabulary(), exhaustive(), tree(vec![2, 0, 3]), None);
     assert_eq!(refused.map(|_| ()), Err(Error::BlankSpelling { word: "hum".into(), blank: 0 }));
-    assert!(CtcDecoder::<NgramModel>::lexicon(vocabulary(), exhaustive(), tree(vec![2, 3]), None).is_ok());
+    assert!(CtcDecoder::<NgramModel>::with_lexicon(vocabulary(), exhaustive(), tree(vec![2, 3]), None).is_ok());
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn every_decoder_names_the_utterance_that_it_cannot_take() {
     let word_model = WordModel::new(self::model(TRIGRAMS, &mut symbols), symbols, 3);
     let decoders = [
         by_lexicon,
-        CtcDecoder::tokens(vocabulary(), exhaustive(), model).unwrap(),
-        CtcDecoder::words(vocabulary(), exhaustive(), Some(word_model)).unwrap(),
+        CtcDecoder::with_tokens(vocabulary(), exhaustive(), model).unwrap(),
+        CtcDecoder::with_words(vocabulary(), exhaustive(), Some(word_model)).unwrap(),
     ];
     for decoder in &decoders {
         let few = LogProbs::new("utt-7", &[-1.0; 6], 3).unwrap();

@@ -41,29 +41,15 @@ pub struct TdtOptions {
     pub allow_nan: bool,
 }
 
-impl Default for TdtOptions {
-    fn default() -> Self {
-        Self {
-            blank: 0,
-            durations: vec![0, 1, 2, 3, 4],
-            sigma: 0.0,
-            clamp: None,
-            reduction: Reduction::default(),
-            impossible: Impossible::default(),
-            allow_nan: false,
-        }
-    }
-}
-
 setters! {
     TdtOptions:
-    blank, with_blank: usize, "With this class for the blank.";
-    durations, with_durations: Vec<usize>, "With these durations.";
-    sigma, with_sigma: f64, "With this subtracted from log-probabilities.";
-    clamp, with_clamp: Option<f64>, "With a clamped gradient.";
-    reduction, with_reduction: Reduction, "With a reduction.";
-    impossible, with_impossible: Impossible, "With this for sequences without alignment.";
-    allow_nan, with_allow_nan: bool, "With losses of NaN instead of an error.";
+    blank, with_blank: usize = 0, "With this class for the blank.";
+    durations, with_durations: Vec<usize> = vec![0, 1, 2, 3, 4], "With these durations.";
+    sigma, with_sigma: f64 = 0.0, "With this subtracted from log-probabilities.";
+    clamp, with_clamp: Option<f64> = None, "With a clamped gradient.";
+    reduction, with_reduction: Reduction = Reduction::default(), "With a reduction.";
+    impossible, with_impossible: Impossible = Impossible::default(), "With this for sequences without alignment.";
+    allow_nan, with_allow_nan: bool = false, "With losses of NaN instead of an error.";
 }
 
 /// Computes the loss of the token-and-duration transducer (Xu et al. 2023). It is like

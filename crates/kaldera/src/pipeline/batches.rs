@@ -45,7 +45,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// };
     /// let utterances = [tone("a", 16_000), tone("b", 8_000), tone("c", 4_000)];
     ///
-    /// let pipeline = Pipeline::new(&fbank).jobs(2);
+    /// let pipeline = Pipeline::new(&fbank).with_jobs(2);
     /// let batches: Vec<_> = pipeline.batches(utterances, 2)?.collect::<Result<_, _>>()?;
     /// assert_eq!((batches[0].features.num_rows(), batches[0].features.width()), (98 + 48, 23));
     /// assert_eq!(batches[0].features.lod().offsets(0), [0, 98, 146]);
@@ -55,7 +55,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     ///
     /// # Errors
     /// [`Error::NeedsAll`] if features are normalised over more than an utterance. A batch is an
-    /// error if the run was [stopped](Self::stop_when), or if its frames do not fit 32 bits; an
+    /// error if the run was [stopped](Self::with_stop), or if its frames do not fit 32 bits; an
     /// utterance that fails is in the batch's list.
     pub fn batches<I: IntoIterator<Item = Utterance>>(
         &self,

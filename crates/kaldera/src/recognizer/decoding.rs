@@ -346,15 +346,15 @@ impl Model {
         let decoder = match (tree, model) {
             (Some(tree), Some(model)) => {
                 let tree = tree.smeared(&model);
-                CtcDecoder::lexicon(vocabulary.clone(), ctc, tree, Some(model))
+                CtcDecoder::with_lexicon(vocabulary.clone(), ctc, tree, Some(model))
             }
-            (Some(tree), None) => CtcDecoder::lexicon(vocabulary.clone(), ctc, tree, None),
+            (Some(tree), None) => CtcDecoder::with_lexicon(vocabulary.clone(), ctc, tree, None),
             (None, model) => {
                 let model = model.map(|model| {
                     let order = model.order();
                     WordModel::new(model, symbols, order)
                 });
-                CtcDecoder::words(vocabulary.clone(), ctc, model)
+                CtcDecoder::with_words(vocabulary.clone(), ctc, model)
             }
         };
         let failed = |error: DecoderError| self.refuse("decoding", error.to_string());

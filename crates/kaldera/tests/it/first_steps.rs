@@ -75,7 +75,7 @@ fn a_recording_becomes_audio_once_it_is_clear_from_which_channel() {
     let samples = Inputs::new(vec![Utterance::new("stereo", left)]).unwrap();
     for inputs in [files, samples] {
         let mut features = Vec::new();
-        Pipeline::new(&fbank).channel(0).run(&inputs, &mut features).unwrap();
+        Pipeline::new(&fbank).with_channel(0).run(&inputs, &mut features).unwrap();
         assert_eq!(features, [("stereo".to_owned(), of_audio.clone())]);
     }
 }
@@ -126,12 +126,12 @@ fn steps_are_added_one_call_each() {
     let pitch = PitchFeatures::new(Default::default(), Default::default()).unwrap();
     let pipeline = Pipeline::fbank(quiet())
         .unwrap()
-        .jobs(2)
-        .channel(0)
-        .min_seconds(0.1)
+        .with_jobs(2)
+        .with_channel(0)
+        .with_min_seconds(0.1)
         .with_pitch(&pitch)
-        .cmvn(Cmvn::Utterance { norm_vars: true })
-        .deltas(Default::default());
+        .with_cmvn(Cmvn::Utterance { norm_vars: true })
+        .with_deltas(Default::default());
     let mut features = Vec::new();
     let summary = pipeline.run(&Inputs::from_paths([folder.path()]).unwrap(), &mut features).unwrap();
     assert_eq!((summary.utterances, summary.dim), (1, 3 * (23 + 3)));
@@ -188,8 +188,8 @@ fn errors_of_the_pipeline_name_fields() {
     };
     let fbank = || Pipeline::fbank(quiet()).unwrap();
     fails(fbank(), "too few for one frame");
-    fails(fbank().min_seconds(1.0), "`min_seconds`");
-    fails(fbank().channel(1), "no channel 1");
+    fails(fbank().with_min_seconds(1.0), "`min_seconds`");
+    fails(fbank().with_channel(1), "no channel 1");
 }
 
 #[cfg(feature = "serde")]

@@ -51,7 +51,7 @@ fn fbank() -> Fbank {
 /// What a run writes into memory.
 fn in_memory(inputs: &Inputs) -> Vec<(String, Matrix<f32>)> {
     let mut features = Vec::new();
-    Pipeline::new(&fbank()).jobs(1).run(inputs, &mut features).unwrap();
+    Pipeline::new(&fbank()).with_jobs(1).run(inputs, &mut features).unwrap();
     features
 }
 
@@ -69,7 +69,7 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     for ending in ENDINGS {
         let path = out.path().join("x").with_extension(ending);
         let write = |jobs| {
-            let summary = Pipeline::new(&fbank()).jobs(jobs).run_to_file(&inputs, &path).unwrap();
+            let summary = Pipeline::new(&fbank()).with_jobs(jobs).run_to_file(&inputs, &path).unwrap();
             let failed: Vec<_> = summary.failures.iter().map(|failure| failure.utterance.key.as_str()).collect();
             assert_eq!(failed, FAILING);
             assert_eq!((summary.utterances, summary.dim), (26, 23));
@@ -169,7 +169,7 @@ fn a_sink_that_fails_ends_the_run() {
     let inputs = Inputs::from_paths([corpus.path()]).unwrap();
     for jobs in [1, 4] {
         let mut sink = Full(0);
-        assert!(Pipeline::new(&fbank()).jobs(jobs).run(&inputs, &mut sink).is_err());
+        assert!(Pipeline::new(&fbank()).with_jobs(jobs).run(&inputs, &mut sink).is_err());
         assert_eq!(sink.0, 3);
     }
 }
@@ -180,7 +180,7 @@ fn progress_is_told_after_each_recording() {
     let inputs = Inputs::from_paths([corpus.path()]).unwrap();
     let mut seen = Vec::new();
     let count = |summary: &kaldera::pipeline::Summary| summary.utterances as usize + summary.failures.len();
-    Pipeline::new(&fbank()).jobs(3).run_with(&inputs, &mut Vec::new(), |so_far| seen.push(count(so_far))).unwrap();
+    Pipeline::new(&fbank()).with_jobs(3).run_with(&inputs, &mut Vec::new(), |so_far| seen.push(count(so_far))).unwrap();
     assert_eq!(seen, (1..=30).collect::<Vec<_>>());
 }
 
@@ -200,15 +200,15 @@ fn what_a_recording_must_have_can_be_chosen() {
     };
 
     let (first, _) = run(Pipeline::new(&fbank));
-    assert!(run(Pipeline::new(&fbank).channel(0)).0 == first);
-    assert!(run(Pipeline::new(&fbank).channel(1)).0 != first);
+    assert!(run(Pipeline::new(&fbank).with_channel(0)).0 == first);
+    assert!(run(Pipeline::new(&fbank).with_channel(1)).0 != first);
     assert!(matches!(
-        run(Pipeline::new(&fbank).channel(2)).1.failures[0].source,
+        run(Pipeline::new(&fbank).with_channel(2)).1.failures[0].source,
         Error::Audio(kaldera::audio::Error::NoSuchChannel { channel: 2, channels: 2 })
     ));
-    assert!(matches!(run(Pipeline::new(&fbank).min_seconds(0.5)).1.failures[0].source, Error::TooShort { .. }));
+    assert!(matches!(run(Pipeline::new(&fbank).with_min_seconds(0.5)).1.failures[0].source, Error::TooShort { .. }));
 
-    let (centred, _) = run(Pipeline::new(&fbank).subtract_mean(true));
+    let (centred, _) = run(Pipeline::new(&fbank).with_subtract_mean(true));
     let sums = centred[0]
         .1
         .rows()
@@ -224,7 +224,7 @@ fn batches_are_the_features_of_a_run() {
     let fbank = fbank();
     for (size, jobs) in [(1, 1), (7, 3), (100, 2)] {
         let (mut found, mut failed) = (Vec::new(), Vec::new());
-        let pipeline = Pipeline::new(&fbank).jobs(jobs);
+        let pipeline = Pipeline::new(&fbank).with_jobs(jobs);
         for batch in pipeline.batches(inputs.utterances().to_vec(), size).unwrap() {
             let batch = batch.unwrap();
             assert!(batch.keys.len() + batch.failures.len() <= size);
@@ -235,7 +235,7 @@ fn batches_are_the_features_of_a_run() {
         assert!(found == expected, "{size} at a time");
         assert_eq!(failed, FAILING);
     }
-    let by_speaker = Pipeline::new(&fbank).cmvn(Cmvn::Speaker { norm_vars: false });
+    let by_speaker = Pipeline::new(&fbank).with_cmvn(Cmvn::Speaker { norm_vars: false });
     assert!(matches!(by_speaker.batches(Vec::new(), 1), Err(Error::NeedsAll { .. })));
 }
 
@@ -244,7 +244,7 @@ fn a_run_that_is_asked_to_stop_stops() {
     let (corpus, out) = (corpus(), tempfile::tempdir().unwrap());
     let inputs = Inputs::from_paths([corpus.path()]).unwrap();
     let (fbank, stop) = (fbank(), AtomicBool::new(false));
-    let pipeline = Pipeline::new(&fbank).jobs(2).stop_when(&stop);
+    let pipeline = Pipeline::new(&fbank).with_jobs(2).with_stop(&stop);
     let mut seen = 0;
     let mut file = FeatureFile::create(out.path().join("x.npz")).unwrap();
     let outcome = pipeline.run_with(&inputs, &mut file, |_| {
@@ -268,7 +268,7 @@ fn a_recording_whose_rows_are_not_finite_fails_and_spoils_no_statistics() {
     let [first, last] = good.clone();
     let with_bad = Inputs::new(vec![first, Utterance::new("b", samples(true)), last]).unwrap();
     for cmvn in [Cmvn::Utterance { norm_vars: false }, Cmvn::All { norm_vars: true }] {
-        let pipeline = Pipeline::new(&fbank).cmvn(cmvn);
+        let pipeline = Pipeline::new(&fbank).with_cmvn(cmvn);
         let (mut expected, mut found) = (Vec::new(), Vec::new());
         pipeline.run(&Inputs::new(good.to_vec()).unwrap(), &mut expected).unwrap();
         let summary = pipeline.run(&with_bad, &mut found).unwrap();
@@ -286,7 +286,7 @@ fn one_row_and_silence_are_normalised_to_zeros() {
         for norm_vars in [false, true] {
             let plp = PlpOptions::default().with_dither(0.0);
             let mut features = Vec::new();
-            let pipeline = Pipeline::plp(plp).unwrap().cmvn(Cmvn::Utterance { norm_vars });
+            let pipeline = Pipeline::plp(plp).unwrap().with_cmvn(Cmvn::Utterance { norm_vars });
             let summary = pipeline.run(&inputs, &mut features).unwrap();
             assert!(summary.failures.is_empty());
             assert!(features[0].1.data().iter().all(|x| x.abs() < 1e-3), "{:?}", features[0].1);

@@ -27,7 +27,7 @@ fn a_file_that_is_cut_short_fails_unless_it_is_allowed() {
     let run = |options| {
         let inputs = Inputs::new(vec![Utterance::new("a", path.as_path())]).unwrap();
         let mut features = Vec::new();
-        let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().reading(options);
+        let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().with_reading(options);
         pipeline.run(&inputs, &mut features).unwrap().utterances
     };
     assert_eq!(run(ReadOptions::default()), 0);
@@ -52,7 +52,7 @@ fn commands_are_refused_by_name_without_pipes() {
     let mut features = Vec::new();
     let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap();
     let summary =
-        pipeline.reading(ReadOptions::default().with_pipes(Pipes::Never)).run(&inputs, &mut features).unwrap();
+        pipeline.with_reading(ReadOptions::default().with_pipes(Pipes::Never)).run(&inputs, &mut features).unwrap();
     assert_eq!((summary.utterances, summary.failures.len()), (1, 1));
     let error = summary.failures[0].to_string();
     assert!(error.contains("'cat ") && error.contains("is not run"), "{error}");
@@ -92,7 +92,7 @@ fn a_command_that_fails_runs_once_for_all_of_its_segments() {
     let mut segments: Vec<_> = (0..5).map(|i| Utterance::new(i.to_string(), source.clone())).collect();
     segments.iter_mut().for_each(|segment| segment.span = Some(Span { start: 0.0, end: None }));
     let inputs = Inputs::new(segments).unwrap();
-    let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().jobs(1);
+    let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().with_jobs(1);
     let summary = pipeline.run(&inputs, &mut Vec::new()).unwrap();
     assert_eq!(summary.failures.len(), 5);
     assert!(summary.failures.iter().all(|failure| failure.to_string().contains("exit status: 3")));

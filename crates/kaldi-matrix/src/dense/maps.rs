@@ -1,7 +1,7 @@
 //! Functions of each element of a vector or matrix: `apply_...` in place, the others from an
 //! operand of the same shape.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, math};
 
 use crate::check::check_dim;
 use crate::check::check_shape;
@@ -125,7 +125,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
             let (index, &value) = negative.expect("the smallest is one");
             return Err(Error::Negative { operation: "apply_log", index, value: value.to_f64() });
         }
-        kernels::apply_log(self.data_mut());
+        math::ln_in_place(self.data_mut());
         Ok(())
     }
 
@@ -136,14 +136,14 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     #[doc(alias = "ApplyLogAndCopy")]
     pub fn apply_log_and_copy(&mut self, v: &VectorBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         self.copy_for("apply_log_and_copy", v)?;
-        kernels::apply_log(self.data_mut());
+        math::ln_in_place(self.data_mut());
         Ok(())
     }
 
     /// `self = e^self`.
     #[doc(alias = "ApplyExp")]
     pub fn apply_exp(&mut self) {
-        kernels::apply_exp(self.data_mut());
+        math::exp_in_place(self.data_mut());
     }
 
     /// `self = tanh(v)`.
@@ -159,7 +159,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = tanh(self)`; Kaldi's `v.Tanh(v)`.
     pub fn apply_tanh(&mut self) {
-        kernels::apply_tanh(self.data_mut());
+        math::tanh_in_place(self.data_mut());
     }
 
     /// `self = 1 / (1 + e^-v)`.
@@ -175,7 +175,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = 1 / (1 + e^-self)`; Kaldi's `v.Sigmoid(v)`.
     pub fn apply_sigmoid(&mut self) {
-        kernels::apply_sigmoid(self.data_mut());
+        math::sigmoid_in_place(self.data_mut());
     }
 
     /// `self = e^self / Σ e^self`. Returns `ln Σ e^self` of the old elements.
@@ -298,7 +298,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         if let Some((index, &x)) = self.rows().flatten().enumerate().find(|&(_, &x)| x < T::ZERO) {
             return Err(Error::Negative { operation: "apply_log", index, value: x.to_f64() });
         }
-        self.rows_mut().for_each(kernels::apply_log);
+        self.rows_mut().for_each(math::ln_in_place);
         Ok(())
     }
 
@@ -308,13 +308,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "Log")]
     pub fn log(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        self.map_from("log", src, kernels::apply_log)
+        self.map_from("log", src, math::ln_in_place)
     }
 
     /// `self = e^self`.
     #[doc(alias = "ApplyExp")]
     pub fn apply_exp(&mut self) {
-        self.rows_mut().for_each(kernels::apply_exp);
+        self.rows_mut().for_each(math::exp_in_place);
     }
 
     /// `self = e^src`.
@@ -323,7 +323,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "Exp")]
     pub fn exp(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        self.map_from("exp", src, kernels::apply_exp)
+        self.map_from("exp", src, math::exp_in_place)
     }
 
     /// `self = e^self` if `self < 0`, else `self + 1`.
@@ -380,7 +380,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = tanh(self)`; Kaldi's `m.Tanh(m)`.
     pub fn apply_tanh(&mut self) {
-        self.rows_mut().for_each(kernels::apply_tanh);
+        self.rows_mut().for_each(math::tanh_in_place);
     }
 
     /// `self = tanh(src)`.
@@ -389,12 +389,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "Tanh")]
     pub fn tanh(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        self.map_from("tanh", src, kernels::apply_tanh)
+        self.map_from("tanh", src, math::tanh_in_place)
     }
 
     /// `self = 1 / (1 + e^-self)`; Kaldi's `m.Sigmoid(m)`.
     pub fn apply_sigmoid(&mut self) {
-        self.rows_mut().for_each(kernels::apply_sigmoid);
+        self.rows_mut().for_each(math::sigmoid_in_place);
     }
 
     /// `self = 1 / (1 + e^-src)`.
@@ -403,7 +403,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "Sigmoid")]
     pub fn sigmoid(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        self.map_from("sigmoid", src, kernels::apply_sigmoid)
+        self.map_from("sigmoid", src, math::sigmoid_in_place)
     }
 
     /// `self = ln(1 + e^self)`; Kaldi's `m.SoftHinge(m)`.

@@ -4,31 +4,10 @@
 //! may differ between processors with and without fused multiply-add.
 
 use kaldera_base::kernel;
-use kaldera_base::math;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::kernels::reduce::{max_lanes, sum_f64_lanes};
-
-/// x = e^x for each element.
-pub(crate) fn apply_exp<T: Real>(x: &mut [T]) {
-    math::exp_in_place(x);
-}
-
-/// x = ln x for each element: minus infinity for 0, NaN below.
-pub(crate) fn apply_log<T: Real>(x: &mut [T]) {
-    math::ln_in_place(x);
-}
-
-/// x = tanh x for each element.
-pub(crate) fn apply_tanh<T: Real>(x: &mut [T]) {
-    math::tanh_in_place(x);
-}
-
-/// x = 1 / (1 + e^-x) for each element.
-pub(crate) fn apply_sigmoid<T: Real>(x: &mut [T]) {
-    math::sigmoid_in_place(x);
-}
 
 /// Number of elements whose exponentials are added at once, while they are in the L1 cache.
 const BLOCK: usize = 512;

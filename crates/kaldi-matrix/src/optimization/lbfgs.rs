@@ -1,6 +1,6 @@
 //! Minima of smooth functions by L-BFGS.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 
 use crate::check::check_dim;
 use crate::dense::reduce::vec_vec;
@@ -11,6 +11,7 @@ use crate::vector::{SubVector, Vector, VectorBase};
 /// Options of [`OptimizeLbfgs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct LbfgsOptions {
     /// `true` for a minimum, `false` for a maximum. Default true.
     pub minimize: bool,
@@ -39,21 +40,18 @@ pub struct LbfgsOptions {
     pub avg_step_length: usize,
 }
 
-impl Default for LbfgsOptions {
-    fn default() -> Self {
-        Self {
-            minimize: true,
-            m: 10,
-            first_step_learning_rate: 1.0,
-            first_step_length: 0.0,
-            first_step_impr: 0.0,
-            c1: 1e-4,
-            c2: 0.9,
-            d: 2.0,
-            max_line_search_iters: 50,
-            avg_step_length: 4,
-        }
-    }
+setters! {
+    LbfgsOptions:
+    minimize, with_minimize: bool = true, "With a search for the minimum, or the maximum.";
+    m, with_m: usize = 10, "With this number of stored steps.";
+    first_step_learning_rate, with_first_step_learning_rate: f64 = 1.0, "With this factor for the first step.";
+    first_step_length, with_first_step_length: f64 = 0.0, "With a first step of this length.";
+    first_step_impr, with_first_step_impr: f64 = 0.0, "With this gain of the first step.";
+    c1, with_c1: f64 = 1e-4, "With this least part of the predicted gain.";
+    c2, with_c2: f64 = 0.9, "With this largest part of the old gradient.";
+    d, with_d: f64 = 2.0, "With this factor between steps of a search.";
+    max_line_search_iters, with_max_line_search_iters: usize = 50, "With this limit of the failures on a line.";
+    avg_step_length, with_avg_step_length: usize = 4, "With this number of steps in the mean length.";
 }
 
 /// A search for the minimum (or maximum) of a function. The caller computes its value and gradient.

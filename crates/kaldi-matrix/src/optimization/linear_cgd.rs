@@ -1,6 +1,6 @@
 //! Linear systems by conjugate gradients.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 
 use crate::check::check_dim;
 use crate::error::Error;
@@ -12,6 +12,7 @@ use crate::vector::{Vector, VectorBase};
 /// Stopping criteria and accuracy of [`linear_cgd`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct LinearCgdOptions {
     /// Largest number of iterations. It is limited to the number of rows plus 5, after which only
     /// rounding would need more; none is that limit. Default none.
@@ -23,10 +24,12 @@ pub struct LinearCgdOptions {
     pub recompute_residual_factor: f64,
 }
 
-impl Default for LinearCgdOptions {
-    fn default() -> Self {
-        Self { max_iters: None, max_error: 0.0, recompute_residual_factor: 0.01 }
-    }
+setters! {
+    LinearCgdOptions:
+    max_iters, with_max_iters: Option<usize> = None, "With this largest number of iterations.";
+    max_error, with_max_error: f64 = 0.0, "With this length of the residual as the goal.";
+    recompute_residual_factor, with_recompute_residual_factor: f64 = 0.01,
+        "With this factor from which the residual is recomputed.";
 }
 
 /// Solves `a x = b` for a positive definite `a`, starting from the given `x`. Returns the number of

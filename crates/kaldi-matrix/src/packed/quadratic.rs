@@ -7,7 +7,7 @@
 //! The formulas are from D. Povey, *A Tutorial-style Introduction to Subspace Gaussian Mixture
 //! Models for Speech Recognition*, Microsoft Research technical report MSR-TR-2009-111.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 
 use crate::check::check_dim;
 use crate::check::check_shape;
@@ -20,15 +20,16 @@ use crate::packed::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
-/// Options of the solvers for nearly singular matrices; Kaldi's `SolverOptions`.
+/// Options of the solvers for nearly singular matrices; Kaldi's `SolverOptions`, with its defaults.
 ///
 /// ```
 /// # use kaldi_matrix::packed::SolverOptions;
-/// let options = SolverOptions { k: 1e3, ..Default::default() };
+/// let options = SolverOptions::default().with_k(1e3);
 /// assert!(options.optimize_delta);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct SolverOptions {
     /// Largest allowed condition: eigenvalues below the largest one divided by this are raised to
     /// it; above 10.
@@ -44,11 +45,12 @@ pub struct SolverOptions {
     pub diagonal_precondition: bool,
 }
 
-/// Kaldi's defaults.
-impl Default for SolverOptions {
-    fn default() -> Self {
-        Self { k: 1e4, eps: 1e-40, optimize_delta: true, diagonal_precondition: false }
-    }
+setters! {
+    SolverOptions:
+    k, with_k: f64 = 1e4, "With this largest condition.";
+    eps, with_eps: f64 = 1e-40, "With this lower bound of eigenvalues.";
+    optimize_delta, with_optimize_delta: bool = true, "With the change from the start solved for, or the point.";
+    diagonal_precondition, with_diagonal_precondition: bool = false, "With or without scaled axes.";
 }
 
 impl SolverOptions {

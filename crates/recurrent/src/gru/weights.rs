@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 use kaldi_matrix::{Matrix, Vector};
 
 use crate::activation::Activation;
@@ -36,6 +36,7 @@ pub enum Update {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct GruOptions {
     /// Activation of the reset and update gates.
     pub gate_activation: Activation,
@@ -47,15 +48,12 @@ pub struct GruOptions {
     pub update: Update,
 }
 
-impl Default for GruOptions {
-    fn default() -> Self {
-        Self {
-            gate_activation: Activation::Sigmoid,
-            candidate_activation: Activation::Tanh,
-            reset: Reset::After,
-            update: Update::Old,
-        }
-    }
+setters! {
+    GruOptions:
+    gate_activation, with_gate_activation: Activation = Activation::Sigmoid, "With these gates.";
+    candidate_activation, with_candidate_activation: Activation = Activation::Tanh, "With this candidate.";
+    reset, with_reset: Reset = Reset::After, "With the reset gate there.";
+    update, with_update: Update = Update::Old, "With this term scaled by the update gate.";
 }
 
 /// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z,

@@ -1,6 +1,6 @@
 //! The weights and options of an LSTM.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 use kaldi_matrix::{Matrix, Vector};
 
 use crate::activation::Activation;
@@ -13,6 +13,7 @@ use crate::pass::{check_bias, check_clip, check_weights};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct LstmOptions {
     /// Activation of the input, forget and output gates.
     pub gate_activation: Activation,
@@ -30,17 +31,14 @@ pub struct LstmOptions {
     pub projection_clip: Option<f64>,
 }
 
-impl Default for LstmOptions {
-    fn default() -> Self {
-        Self {
-            gate_activation: Activation::Sigmoid,
-            candidate_activation: Activation::Tanh,
-            cell_activation: Activation::Tanh,
-            projection_activation: Activation::Identity,
-            cell_clip: None,
-            projection_clip: None,
-        }
-    }
+setters! {
+    LstmOptions:
+    gate_activation, with_gate_activation: Activation = Activation::Sigmoid, "With these gates.";
+    candidate_activation, with_candidate_activation: Activation = Activation::Tanh, "With this candidate.";
+    cell_activation, with_cell_activation: Activation = Activation::Tanh, "With this cell state.";
+    projection_activation, with_projection_activation: Activation = Activation::Identity, "With this projection.";
+    cell_clip, with_cell_clip: Option<f64> = None, "With this limit of the cell state.";
+    projection_clip, with_projection_clip: Option<f64> = None, "With this limit of the projection.";
 }
 
 /// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f,

@@ -1,6 +1,6 @@
 //! Optimizers: stochastic gradient descent and Adam, with PyTorch's formulas and defaults.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, setters};
 
 use crate::error::Error;
 use crate::parameters::{Named, Parameters};
@@ -9,6 +9,7 @@ use crate::parameters::{Named, Parameters};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct SgdOptions {
     /// Step size; 0.001.
     pub learning_rate: f64,
@@ -23,10 +24,13 @@ pub struct SgdOptions {
     pub nesterov: bool,
 }
 
-impl Default for SgdOptions {
-    fn default() -> Self {
-        Self { learning_rate: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false }
-    }
+setters! {
+    SgdOptions:
+    learning_rate, with_learning_rate: f64 = 1e-3, "With this step size.";
+    momentum, with_momentum: f64 = 0.0, "With this momentum.";
+    dampening, with_dampening: f64 = 0.0, "With this dampening.";
+    weight_decay, with_weight_decay: f64 = 0.0, "With this weight decay.";
+    nesterov, with_nesterov: bool = false, "With or without Nesterov's step.";
 }
 
 /// Stochastic gradient descent with momentum, like `torch.optim.SGD`.
@@ -44,7 +48,7 @@ impl Default for SgdOptions {
 /// let mut layer = Linear::zeros(1, 1);
 /// let mut gradient = Linear::zeros(1, 1);
 /// gradient.named_mut()[0].values[0] = 2.0;
-/// let mut sgd = Sgd::new(SgdOptions { learning_rate: 0.5, momentum: 0.5, ..SgdOptions::default() })?;
+/// let mut sgd = Sgd::new(SgdOptions::default().with_learning_rate(0.5).with_momentum(0.5))?;
 /// sgd.step(&mut layer, &gradient)?;
 /// sgd.step(&mut layer, &gradient)?;
 /// assert_eq!(layer.named()[0].values, [-2.5]); // 0.5 * 2 + 0.5 * (0.5 * 2 + 2)
@@ -128,6 +132,7 @@ impl<T: Real> Sgd<T> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct AdamOptions {
     /// Step size; 0.001.
     pub learning_rate: f64,
@@ -147,10 +152,14 @@ pub struct AdamOptions {
     pub decoupled: bool,
 }
 
-impl Default for AdamOptions {
-    fn default() -> Self {
-        Self { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, decoupled: false }
-    }
+setters! {
+    AdamOptions:
+    learning_rate, with_learning_rate: f64 = 1e-3, "With this step size.";
+    beta1, with_beta1: f64 = 0.9, "With this factor of the mean.";
+    beta2, with_beta2: f64 = 0.999, "With this factor of the mean of squares.";
+    epsilon, with_epsilon: f64 = 1e-8, "With this number added to the root.";
+    weight_decay, with_weight_decay: f64 = 0.0, "With this weight decay.";
+    decoupled, with_decoupled: bool = false, "With the decay of AdamW, or of Adam.";
 }
 
 /// Adam, with a step size for each parameter, like `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam:
@@ -171,7 +180,7 @@ impl Default for AdamOptions {
 /// let mut layer = Linear::zeros(1, 1);
 /// let mut gradient = Linear::zeros(1, 1);
 /// gradient.named_mut()[0].values[0] = 1000.0;
-/// let mut adam = Adam::new(AdamOptions { learning_rate: 0.25, ..AdamOptions::default() })?;
+/// let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.25))?;
 /// adam.step(&mut layer, &gradient)?;
 /// let moved: f64 = layer.named()[0].values[0];
 /// assert!((moved + 0.25).abs() < 1e-10); // however large the first gradient; epsilon shortens it a little

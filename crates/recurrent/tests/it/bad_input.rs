@@ -19,7 +19,7 @@ fn lstm_of_all_kinds() -> Lstm<f64> {
 }
 
 fn paddles_gru() -> Gru<f64> {
-    let options = GruOptions { reset: Reset::Before, update: Update::New, ..GruOptions::default() };
+    let options = GruOptions::default().with_reset(Reset::Before).with_update(Update::New);
     Gru { options, weights: GruWeights { bias_hn: None, ..GruWeights::zeros(3, 4) } }
 }
 

@@ -24,12 +24,12 @@ fn a_pass_forward_and_backward() {
 #[test]
 fn options_are_read_and_written() {
     let gru: GruOptions = serde_json::from_str(r#"{"reset": "Before", "update": "New"}"#).unwrap();
-    assert_eq!(gru, GruOptions { reset: Reset::Before, update: Update::New, ..GruOptions::default() });
-    let lstm = LstmOptions { cell_clip: Some(50.0), cell_activation: Activation::Relu, ..LstmOptions::default() };
+    assert_eq!(gru, GruOptions::default().with_reset(Reset::Before).with_update(Update::New));
+    let lstm = LstmOptions::default().with_cell_clip(Some(50.0)).with_cell_activation(Activation::Relu);
     assert_eq!(serde_json::from_str::<LstmOptions>(&serde_json::to_string(&lstm).unwrap()).unwrap(), lstm);
     assert!(serde_json::from_str::<LstmOptions>(r#"{"clip": 50.0}"#).is_err());
     let adam: AdamOptions = serde_json::from_str(r#"{"learning_rate": 0.5}"#).unwrap();
-    assert_eq!(adam, AdamOptions { learning_rate: 0.5, ..AdamOptions::default() });
+    assert_eq!(adam, AdamOptions::default().with_learning_rate(0.5));
     assert_eq!(serde_json::from_str::<SgdOptions>("{}").unwrap(), SgdOptions::default());
     let dropout: Dropout = serde_json::from_str(r#"{"probability": 0.25, "seed": 7}"#).unwrap();
     assert_eq!(dropout, Dropout { probability: 0.25, seed: 7 });

@@ -79,7 +79,7 @@ where
 
 #[test]
 fn an_lstm_learns_to_remember_with_adam() {
-    let mut adam = Adam::new(AdamOptions { learning_rate: 0.05, ..AdamOptions::default() }).unwrap();
+    let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.05)).unwrap();
     let encoder = Stack::new(1, false, 1, |inputs| Lstm::<f32>::zeros(inputs, 8));
     let [before, after] = before_and_after(encoder, 8, |model, gradient| adam.step(model, gradient).unwrap());
     assert!(before < 150 && after >= 195, "{before} and {after} of 200");
@@ -87,7 +87,7 @@ fn an_lstm_learns_to_remember_with_adam() {
 
 #[test]
 fn a_gru_of_two_layers_learns_to_remember_with_momentum() {
-    let mut sgd = Sgd::new(SgdOptions { learning_rate: 0.3, momentum: 0.9, ..SgdOptions::default() }).unwrap();
+    let mut sgd = Sgd::new(SgdOptions::default().with_learning_rate(0.3).with_momentum(0.9)).unwrap();
     let encoder = Stack::new(2, false, 1, |inputs| Gru::<f32>::zeros(inputs, 8));
     let [before, after] = before_and_after(encoder, 8, |model, gradient| sgd.step(model, gradient).unwrap());
     assert!(before < 150 && after >= 195, "{before} and {after} of 200");

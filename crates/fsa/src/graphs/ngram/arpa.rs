@@ -5,6 +5,8 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::path::Path;
 use std::sync::Arc as Shared;
 
+use kaldera_base::setters;
+
 use super::layout::{MAX_ORDER, SpecialWords, check_limit, is_summable_log10};
 use super::lists::{Level, NgramLists};
 use super::tree::bytes_of_word;
@@ -36,25 +38,13 @@ pub struct ArpaOptions {
     pub limits: Limits,
 }
 
-impl Default for ArpaOptions {
-    fn default() -> Self {
-        Self {
-            start: "<s>".into(),
-            end: "</s>".into(),
-            unknown: "<unk>".into(),
-            out_of_vocabulary: OutOfVocabulary::Add,
-            limits: Limits::default(),
-        }
-    }
-}
-
-impl ArpaOptions {
-    /// Sets the limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+setters! {
+    ArpaOptions:
+    start, with_start: String = "<s>".into(), "With this word at the beginning of sentences.";
+    end, with_end: String = "</s>".into(), "With this word at the end of sentences.";
+    unknown, with_unknown: String = "<unk>".into(), "With this word for unknown ones.";
+    out_of_vocabulary, with_out_of_vocabulary: OutOfVocabulary = OutOfVocabulary::Add, "With this for other words.";
+    limits, with_limits: Limits = Limits::default(), "With these limits.";
 }
 
 /// Number of n-grams that are read or written between two calls of `progress`.

@@ -89,7 +89,8 @@ impl FstFile {
             Format::K2 => write_bytes(name, K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.as_bytes()),
             Format::Text => {
                 let acceptor = self.graph.attributes().get(AUX_LABELS).is_none();
-                let text = OpenFstText::default().acceptor(acceptor).semiring(self.semiring.unwrap_or_default());
+                let text =
+                    OpenFstText::default().with_acceptor(acceptor).with_semiring(self.semiring.unwrap_or_default());
                 write_bytes(name, text.print(&self.graph).map_err(in_vain)?.as_bytes())
             }
             Format::Binary => {

@@ -342,10 +342,10 @@ fn compile(options: &Options) -> Result<Made, CliError> {
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let ssymbols = read_symbols(&options.ssymbols)?;
     let text = OpenFstText::default()
-        .acceptor(options.acceptor)
-        .input_symbols(isymbols.as_ref())
-        .output_symbols(osymbols.as_ref())
-        .state_symbols(ssymbols.as_ref());
+        .with_acceptor(options.acceptor)
+        .with_input_symbols(isymbols.as_ref())
+        .with_output_symbols(osymbols.as_ref())
+        .with_state_symbols(ssymbols.as_ref());
     let graph = text.read(&read_text(input)?).map_err(|error| in_file(input, &error))?;
     let mut file = FstFile::new(graph, Format::Binary);
     file.semiring = match &*options.arc_type {
@@ -367,11 +367,11 @@ fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
     let mut text = String::new();
     for file in files {
         let format = OpenFstText::default()
-            .acceptor(options.acceptor)
-            .semiring(file.semiring.unwrap_or_default())
-            .input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
-            .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()))
-            .state_symbols(ssymbols.as_ref());
+            .with_acceptor(options.acceptor)
+            .with_semiring(file.semiring.unwrap_or_default())
+            .with_input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
+            .with_output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()))
+            .with_state_symbols(ssymbols.as_ref());
         text += &format.print(&file.graph).map_err(failed)?;
     }
     Ok(Made::Text(text))
@@ -490,9 +490,9 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let Some(file) = files.pop() else { return Ok(Made::Nothing) };
     let drawing = Drawing::default()
-        .title(&options.title)
-        .input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
-        .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
+        .with_title(&options.title)
+        .with_input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
+        .with_output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
     match (&*options.format, &*options.layout) {
         ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
         (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(|error| match error {
@@ -534,7 +534,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError>
         let how = LazyOptions::default().with_epsilons(epsilons).with_limits(limits);
         LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
     } else {
-        a.compose_with(&b, &ComposeOptions { epsilons, limits, ..ComposeOptions::default() })
+        a.compose_with(&b, &ComposeOptions::default().with_epsilons(epsilons).with_limits(limits))
     };
     let made = made.map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
@@ -544,7 +544,7 @@ fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliErro
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
-    let how = IntersectOptions { limits: options.limits(), ..Epsilons::Sequenced.into() };
+    let how = IntersectOptions::from(Epsilons::Sequenced).with_limits(options.limits());
     connected(Graph::new(k2::intersect(&a, &b, how).map_err(failed)?.0), options)
 }
 
