@@ -67,6 +67,7 @@ const NATIVE: &[Tool] = &[
         about: "Turn recordings into words: text, JSON lines, CTM, subtitles, TextGrid",
         run: native::transcribe::run,
     },
+    Tool { name: "decode", about: "Turn log-probabilities of another program into words", run: native::decode::run },
     Tool { name: "stream", about: "Recognise speech while it comes from standard input", run: native::stream::run },
     Tool { name: "align", about: "Find where the words of transcripts are", run: native::align::run },
     Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },

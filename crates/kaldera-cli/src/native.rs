@@ -1,8 +1,9 @@
-//! The native command: `transcribe`, `stream`, `align`, `score`, `model`, `features`, `fst`, `lm`,
-//! `merge`, `info` and `plot`.
+//! The native command: `transcribe`, `decode`, `stream`, `align`, `score`, `model`, `features`,
+//! `fst`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod align;
 mod corpus;
+pub(crate) mod decode;
 pub(crate) mod features;
 mod files;
 pub(crate) mod fst;

@@ -455,6 +455,7 @@ impl Options {
         let corpus = CorpusOptions::new(
             "File to write, ending in .ark, .npz or .safetensors",
             "Go on where a run of the same options was cut off",
+            true,
         );
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }

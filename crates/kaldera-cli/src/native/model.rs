@@ -50,8 +50,9 @@ use std::sync::Arc;
 
 use kaldera::Recognizer;
 use kaldera::feat::options::Registry as _;
+use kaldera::recognizer::AnyDecoder;
 
-use super::transcribe::{ALLOW_OUTSIDE, Decoding};
+use super::transcribe::{ALLOW_OUTSIDE, Decoding, Opened};
 use super::{Trouble, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
@@ -146,26 +147,29 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
 }
 
 fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, Trouble> {
-    report(Decoding::of_model(allow_outside).open(folder)?, folder)
+    match Decoding::of_model(allow_outside).open(folder)? {
+        Opened::Recognizer(recognizer) => report(*recognizer, folder),
+        Opened::Archives(archives) => {
+            report_decoder(&archives.decoder, "", "log-probabilities of an archive, by key", folder)
+        }
+    }
 }
 
 fn report(recognizer: Recognizer, folder: &Path) -> Result<ExitCode, Trouble> {
     let recognizer = Arc::new(recognizer);
-    let times = recognizer.times();
-    let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
-    let audio = match recognizer.samp_freq() {
-        Some(samp_freq) => {
-            let stream = recognizer.stream("check", samp_freq).map_err(|error| Trouble::failed(&error))?;
-            let streams = match stream.keeps_state() {
-                true => "streams keep a state",
-                false => "it needs whole utterances: streams compute a sentence again for each result",
-            };
-            format!("audio of {samp_freq} Hz; {streams}")
-        }
-        None => "log-probabilities of an archive, by key".to_owned(),
+    let samp_freq = recognizer.samp_freq();
+    let stream = recognizer.stream("check", samp_freq).map_err(|error| Trouble::failed(&error))?;
+    let streams = match stream.keeps_state() {
+        true => "streams keep a state",
+        false => "it needs whole utterances: streams compute a sentence again for each result",
     };
-    let tokens = recognizer.vocabulary().len();
     let kind = if recognizer.is_transducer() { "a transducer, " } else { "" };
+    report_decoder(recognizer.decoder(), kind, &format!("audio of {samp_freq} Hz; {streams}"), folder)
+}
+
+fn report_decoder(decoder: &AnyDecoder, kind: &str, audio: &str, folder: &Path) -> Result<ExitCode, Trouble> {
+    let (times, tokens) = (decoder.times(), decoder.vocabulary().len());
+    let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
     print(&format!("{}: {kind}{tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }

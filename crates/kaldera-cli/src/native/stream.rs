@@ -106,7 +106,7 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if !paths.is_empty() {
         return Err(Trouble::Usage("expected MODEL alone: audio comes from standard input".to_owned()));
     }
-    let recognizer = Arc::new(decoding.open(&model)?);
+    let recognizer = Arc::new(decoding.recognizer(&model)?);
     let Some(num_channels) = usize::try_from(num_channels).ok().filter(|&count| count <= MAX_CHANNELS) else {
         return Err(Trouble::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
     };

@@ -12,9 +12,11 @@ use kaldera::decoder::HotWord;
 use kaldera::decoder::align::{CaptionOptions, write_srt};
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
-use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer, Transcript};
+use kaldera::recognizer::{AllOptions, AnyDecoder, DecodingOptions, PauseOptions, Recognizer, Transcript};
 
+use super::align;
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
+use super::decode::Archives;
 use super::files::{is_standard, read_text};
 use super::operation::refuse_overwriting;
 use super::transcripts::{FORMATS, Format, Writing, about_formats, key_of};
@@ -30,8 +32,8 @@ Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are those of 'kaldera features': audio files, folders,
 data folders of Kaldi, FILE.scp and FILE.jsonl; of a model whose network is an archive of
-log-probabilities, the archive itself or a list of its keys. Without -o there is a line 'KEY WORDS' for each
-recording on standard output, or what --format says. OUT appears complete or not at all, in the
+log-probabilities, the archive itself or a list of its keys ('kaldera decode' takes other archives). Without -o
+there is a line 'KEY WORDS' for each recording on standard output, or what --format says. OUT appears complete or not at all, in the
 order of the inputs, whatever --jobs is. Recordings longer than --max-part are cut at pauses. Recordings of another
 sample rate are resampled; those that cannot be used are left out and listed at the end.
 
@@ -97,9 +99,42 @@ impl Decoding {
         Self { allow_outside, ..Self::default() }
     }
 
-    /// Opens the model of a folder with these options.
-    pub(super) fn open(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
-        if !self.hotwords.is_empty() {
+    /// Opens the model of a folder with these options, or the archive in place of its network.
+    pub(super) fn open(&mut self, model: &Path) -> Result<Opened, Trouble> {
+        self.read_hotwords()?;
+        match self.opened(model) {
+            Err(Error::ModelArchive { archive, .. }) => Archives::open(self, model, &[archive]).map(Opened::Archives),
+            Err(error) => Err(self.trouble(&error)),
+            Ok(recognizer) => Ok(Opened::Recognizer(Box::new(recognizer))),
+        }
+    }
+
+    /// Opens the model of a folder, whose network must be one.
+    pub(super) fn recognizer(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
+        self.read_hotwords()?;
+        self.opened(model).map_err(|error| self.trouble(&error))
+    }
+
+    fn opened(&self, model: &Path) -> Result<Recognizer, Error> {
+        match self.allow_outside {
+            true => Recognizer::open_outside(model, |options| self.changed(options)),
+            false => Recognizer::open_with(model, |options| self.changed(options)),
+        }
+    }
+
+    /// Opens the decoder of a folder for so many outputs of a network.
+    pub(super) fn decoder(&mut self, model: &Path, num_outputs: usize) -> Result<AnyDecoder, Trouble> {
+        self.read_hotwords()?;
+        let opened = match self.allow_outside {
+            true => AnyDecoder::open_outside(model, num_outputs, |options| self.changed(options)),
+            false => AnyDecoder::open(model, num_outputs, |options| self.changed(options)),
+        };
+        opened.map_err(|error| self.trouble(&error))
+    }
+
+    /// Reads the file of hot words once.
+    fn read_hotwords(&mut self) -> Result<(), Trouble> {
+        if !self.hotwords.is_empty() && self.hot.is_empty() {
             let name = if is_standard(&self.hotwords) { "standard input" } else { &self.hotwords };
             self.hot =
                 HotWord::read_lines(&read_text(&self.hotwords)?, name).map_err(|error| Trouble::failed(&error))?;
@@ -107,48 +142,46 @@ impl Decoding {
                 return Err(Trouble::Failed(format!("{name}: there is no hot word in it")));
             }
         }
+        Ok(())
+    }
+
+    /// Returns the options of a model with these in their place.
+    fn changed(&self, mut options: DecodingOptions) -> DecodingOptions {
         // Paths are relative to the current folder, not to the model.
         let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
         let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        let change = |mut options: DecodingOptions| {
-            if !self.lm.is_empty() {
-                options = options.with_language_model(Some(path(&self.lm)));
-            }
-            if !self.graph.is_empty() {
-                options = options.with_graph(Some(path(&self.graph)));
-            }
-            if !self.hotwords.is_empty() {
-                options = options.with_hotwords(self.hot.clone());
-            }
-            // NaN was once the value of an absent weight.
-            if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
-                options = options.with_hotword_weight(weight);
-            }
-            if let Some(weight) = self.lm_weight.filter(|weight| !weight.is_nan()) {
-                options = options.with_lm_weight(weight);
-            }
-            if let Some(score) = self.word_score.filter(|score| !score.is_nan()) {
-                options = options.with_word_score(score);
-            }
-            if let Some(count) = self.nbest {
-                options = options.with_n_best(number(count));
-            }
-            if let Some(beam) = self.beam {
-                options = options.with_beam(Some(number(beam)));
-            }
-            if let Some(scale) = self.acoustic_scale.filter(|scale| !scale.is_nan()) {
-                options = options.with_acoustic_scale(scale);
-            }
-            if let Some(count) = self.max_active {
-                options = options.with_max_active(number(count));
-            }
-            options
-        };
-        let opened = match self.allow_outside {
-            true => Recognizer::open_outside(model, change),
-            false => Recognizer::open_with(model, change),
-        };
-        opened.map_err(|error| self.trouble(&error))
+        if !self.lm.is_empty() {
+            options = options.with_language_model(Some(path(&self.lm)));
+        }
+        if !self.graph.is_empty() {
+            options = options.with_graph(Some(path(&self.graph)));
+        }
+        if !self.hotwords.is_empty() {
+            options = options.with_hotwords(self.hot.clone());
+        }
+        // NaN was once the value of an absent weight.
+        if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
+            options = options.with_hotword_weight(weight);
+        }
+        if let Some(weight) = self.lm_weight.filter(|weight| !weight.is_nan()) {
+            options = options.with_lm_weight(weight);
+        }
+        if let Some(score) = self.word_score.filter(|score| !score.is_nan()) {
+            options = options.with_word_score(score);
+        }
+        if let Some(count) = self.nbest {
+            options = options.with_n_best(number(count));
+        }
+        if let Some(beam) = self.beam {
+            options = options.with_beam(Some(number(beam)));
+        }
+        if let Some(scale) = self.acoustic_scale.filter(|scale| !scale.is_nan()) {
+            options = options.with_acoustic_scale(scale);
+        }
+        if let Some(count) = self.max_active {
+            options = options.with_max_active(number(count));
+        }
+        options
     }
 
     /// Converts an error; an error in the value of an option names the option.
@@ -172,9 +205,59 @@ impl Decoding {
     }
 
     /// Returns the files that were read: the files of the model and of the hot words.
-    pub(super) fn files(&self, recognizer: &Recognizer) -> Vec<PathBuf> {
+    pub(super) fn files(&self, model: &Opened) -> Vec<PathBuf> {
         let hotwords = Some(&self.hotwords).filter(|name| !name.is_empty());
-        recognizer.files().iter().cloned().chain(hotwords.map(PathBuf::from)).collect()
+        model.files().into_iter().chain(hotwords.map(PathBuf::from)).collect()
+    }
+}
+
+/// A model that was opened.
+pub(super) enum Opened {
+    Recognizer(Box<Recognizer>),
+    Archives(Archives),
+}
+
+impl Opened {
+    pub(super) fn decoder(&self) -> &AnyDecoder {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.decoder(),
+            Self::Archives(archives) => &archives.decoder,
+        }
+    }
+
+    /// Returns the files of the model and of archives.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let archives = match self {
+            Self::Recognizer(_) => vec![],
+            Self::Archives(archives) => archives.files(),
+        };
+        [self.decoder().files(), &archives].concat()
+    }
+
+    /// Lists recordings, or keys of archives.
+    fn inputs(&self, paths: &[OsString]) -> Result<Inputs, Trouble> {
+        let inputs = match self {
+            Self::Recognizer(_) => Inputs::from_paths(paths),
+            Self::Archives(archives) => Inputs::from_paths_or_keys(paths, |path| archives.keys_of(path)),
+        };
+        inputs.map_err(trouble)
+    }
+
+    /// Finds the words of all inputs.
+    pub(super) fn transcribe_all(
+        &self,
+        inputs: &Inputs,
+        options: &AllOptions<'_>,
+        take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
+        progress: impl FnMut(&Summary) + Send,
+    ) -> Result<Summary, Error> {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.transcribe_all(inputs, options, take, progress),
+            Self::Archives(archives) => {
+                let log_probs = |key: &str| archives.log_probs(key);
+                archives.decoder.decode_all(inputs, options, log_probs, take, progress)
+            }
+        }
     }
 }
 
@@ -191,11 +274,13 @@ pub(super) struct TranscriptOptions {
 }
 
 impl TranscriptOptions {
-    /// Creates options with this default format of standard output.
-    pub(super) fn new(default_format: Format) -> Self {
+    /// Creates options with this default format of standard output. With `reads_audio` there are
+    /// the options of recordings.
+    pub(super) fn new(default_format: Format, reads_audio: bool) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its ending tells the format, unless --format does",
             "Go on where a run of the same options was cut off; of .jsonl alone",
+            reads_audio,
         );
         let captions = CaptionOptions::default();
         let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
@@ -252,7 +337,7 @@ impl TranscriptOptions {
     pub(super) fn write(
         &self,
         tool: &'static str,
-        (settings, recognizer): (&str, &Recognizer),
+        (settings, model): (&str, &Opened),
         read: &[PathBuf],
         paths: &[OsString],
         quiet: bool,
@@ -260,7 +345,7 @@ impl TranscriptOptions {
     ) -> Result<ExitCode, Trouble> {
         let corpus = &self.corpus;
         let captions = self.captions()?;
-        let run = corpus.run_with(tool, recognizer.inputs(paths).map_err(trouble)?, quiet)?;
+        let run = corpus.run_with(tool, model.inputs(paths)?, quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
@@ -277,7 +362,7 @@ impl TranscriptOptions {
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
         // Each recording has a single alignment.
-        let (hypotheses, channel) = (tool == TOOL && recognizer.n_best() > 1, corpus.channel);
+        let (hypotheses, channel) = (tool != align::TOOL && model.decoder().n_best() > 1, corpus.channel);
         let writing = Writing { format, captions, hypotheses, channel };
         if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
@@ -299,7 +384,7 @@ impl TranscriptOptions {
                 None
             }
             _ if corpus.resume => {
-                let id = RunId::new(settings, inputs).with_files(recognizer.files()).map_err(trouble)?;
+                let id = RunId::new(settings, inputs).with_files(&model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }
@@ -383,7 +468,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text));
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true));
     let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     decoding.register(&mut parser);
@@ -399,11 +484,11 @@ fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
         return Err(Trouble::Usage(format!("option --max-part: {max_part} is not more than 0")));
     }
     let model = take_model(&mut paths)?;
-    let recognizer = decoding.open(&model)?;
-    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&recognizer));
-    let of = (settings.as_str(), &recognizer);
+    let opened = decoding.open(&model)?;
+    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&opened));
+    let of = (settings.as_str(), &opened);
     transcripts.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
-        recognizer.transcribe_all(inputs, &options, take, progress)
+        opened.transcribe_all(inputs, &options, take, progress)
     })
 }

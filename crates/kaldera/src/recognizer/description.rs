@@ -3,21 +3,16 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::BufRead;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
-use kaldera_network::{
-    LayerOptions, LayerStack, Merged, Network, ParameterStore, Predictor, Recorded, StatelessPredictor,
-};
+use kaldera_network::{LayerOptions, LayerStack, Merge, Network, ParameterStore, Predictor, StatelessPredictor};
 use serde::Deserialize;
 use toml::Table;
 
 use crate::Error;
 use crate::pipeline::inputs::beginning;
-use crate::pipeline::overwrite::path_of;
-use crate::pipeline::{Inputs, read_features_of};
 use crate::recognizer::confinement::{self, Bounds};
 use crate::recognizer::decoding::{DecodingOptions, TABLES, beside};
 use crate::recognizer::front_end::ModelFrontEnd;
@@ -54,6 +49,7 @@ pub(super) struct Description {
     pub(super) frame_shift: Option<f64>,
     pub(super) subsampling: Option<usize>,
     pub(super) features: Option<Table>,
+    #[serde(default)]
     pub(super) network: NetworkFile,
     pub(super) graph: Option<PathBuf>,
     pub(super) graph_words: Option<PathBuf>,
@@ -90,25 +86,24 @@ pub(super) enum Words {
 }
 
 /// Files of the network.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct NetworkFile {
-    file: PathBuf,
+    /// The network, or an archive of log-probabilities.
+    file: Option<PathBuf>,
     runtime: Option<String>,
     inputs: Option<usize>,
-    #[serde(default)]
     layers: Vec<LayerOptions>,
     outputs: Option<PathBuf>,
     predictor: Option<PathBuf>,
     joiner: Option<PathBuf>,
-    #[serde(default)]
     pub(super) durations: Vec<usize>,
 }
 
 impl NetworkFile {
-    /// Returns `true` for an archive of log-probabilities.
-    fn is_archive(&self) -> bool {
-        self.file.extension().is_some_and(|ending| ["ark", "scp", "npz"].iter().any(|archive| ending == *archive))
+    /// Returns the archive of log-probabilities, if there is one in place of a network.
+    fn archive(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| ["ark", "scp", "npz"].contains(&ending(file)))
     }
 }
 
@@ -119,7 +114,7 @@ impl Description {
         let cmvn = features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         let named = [
             ("tokens", Some(tokens)),
-            ("network.file", Some(&network.file)),
+            ("network.file", network.file.as_ref()),
             ("network.predictor", network.predictor.as_ref()),
             ("network.joiner", network.joiner.as_ref()),
             ("network.outputs", network.outputs.as_ref()),
@@ -162,7 +157,7 @@ impl Model {
             wrong(format!("line {line}, '{shown}': {}{}", error.message(), hint(error.message())))
         })?;
         let model = Self { folder: folder.to_owned(), description };
-        let bounds = match (outside, model.description.network.is_archive()) {
+        let bounds = match (outside, model.description.network.archive().is_some()) {
             (true, _) => Bounds::Anywhere,
             (false, true) => Bounds::Relative,
             (false, false) => Bounds::Folder,
@@ -193,21 +188,28 @@ impl Model {
     /// # Errors
     /// An error with the key of an ONNX file whose files of weights cannot be determined.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
+        let NetworkFile { file, predictor, joiner, .. } = &self.description.network;
+        let networks = [("network.file", file), ("network.predictor", predictor), ("network.joiner", joiner)];
+        let mut files = self.files_of_decoder();
+        for (key, file) in networks.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?))) {
+            files.push(self.path(file));
+            if ending(file) == "onnx" {
+                files.extend(self.weights_beside(key, file)?);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the files that the decoder is read from.
+    pub(super) fn files_of_decoder(&self) -> Vec<PathBuf> {
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
         let graph = decoding.graph.as_ref().or(graph.as_ref());
         let words = graph_words.as_ref().filter(|_| graph.is_some());
         let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
-        let networks = [
-            ("network.file", Some(&network.file)),
-            ("network.predictor", network.predictor.as_ref()),
-            ("network.joiner", network.joiner.as_ref()),
-        ];
-        let networks = networks.into_iter().filter_map(|(key, file)| Some((key, file?)));
         let others =
             [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
-        let named =
-            std::iter::once(tokens).chain(networks.clone().map(|(_, file)| file)).chain(others.into_iter().flatten());
+        let named = std::iter::once(tokens).chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
             std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
         files.extend(
@@ -218,18 +220,7 @@ impl Model {
         );
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         files.extend(cmvn.map(|file| self.path(Path::new(file))));
-        // Also the files that a list names.
-        let network = self.path(&network.file);
-        if network.extension().is_some_and(|ending| ending == "scp")
-            && let Ok(list) = Inputs::from_paths([&network])
-        {
-            files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
-            files.dedup();
-        }
-        for (key, file) in networks.filter(|(_, file)| file.extension().is_some_and(|ending| ending == "onnx")) {
-            files.extend(self.weights_beside(key, file)?);
-        }
-        Ok(files)
+        files
     }
 
     /// Returns the files next to an ONNX file with its weights, such as `model.onnx.data`.
@@ -269,27 +260,26 @@ impl Model {
         fs::File::open(self.path(file)).map_err(|error| self.in_file(key, file, &error))
     }
 
-    pub(super) fn front_end(&self) -> Result<ModelFrontEnd, Error> {
-        match &self.description.features {
-            Some(table) => {
-                let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
-                ModelFrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(|error| {
-                    match error {
-                        Error::Feat(error) => self.refuse("features", error.to_string()),
-                        error => error,
-                    }
-                })
-            }
-            None => Ok(ModelFrontEnd::none()),
+    /// Returns the file of the network. An archive of log-probabilities in its place is an error.
+    pub(super) fn network_file(&self) -> Result<&Path, Error> {
+        let network = &self.description.network;
+        if let Some(archive) = network.archive() {
+            return Err(Error::ModelArchive { path: self.path(FILE.as_ref()), archive: self.path(archive) });
         }
+        network.file.as_deref().ok_or_else(|| {
+            let remedy = "'kaldera decode' and AnyDecoder::open decode log-probabilities without a network";
+            self.refuse("network.file", format!("it is missing: {remedy}"))
+        })
     }
 
-    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let network = self.network_of_file(front_end)?;
-        match &self.description.network.outputs {
-            Some(outputs) => Ok(Box::new(self.merged(network, outputs)?)),
-            None => Ok(network),
-        }
+    pub(super) fn front_end(&self) -> Result<ModelFrontEnd, Error> {
+        let table = self.description.features.as_ref();
+        let table = table.ok_or_else(|| self.refuse("features", "it is missing: the network takes features"))?;
+        let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
+        ModelFrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(|error| match error {
+            Error::Feat(error) => self.refuse("features", error.to_string()),
+            error => error,
+        })
     }
 
     /// Returns the predictor and the joiner of a transducer; `None` for other kinds.
@@ -313,8 +303,8 @@ impl Model {
         }
         // The predictor begins with the blank.
         self.check_blank(self.token_texts()?.len())?;
-        let made: Box<dyn Predictor> = match file.extension().and_then(|ending| ending.to_str()) {
-            Some("onnx") => {
+        let made: Box<dyn Predictor> = match file.as_deref().map(|file| (file, ending(file))) {
+            Some((_, "onnx")) => {
                 let missing = |key: &str, name: &str| {
                     self.refuse(key, format!("the {name}, as exporters call it, is missing: an .onnx file"))
                 };
@@ -322,7 +312,7 @@ impl Model {
                 let joiner = joiner.as_ref().ok_or_else(|| missing("network.joiner", "joiner"))?;
                 self.onnx_predictor(predictor, joiner)?
             }
-            Some("safetensors") => {
+            Some((file, "safetensors")) => {
                 if let Some((key, _)) = [("network.predictor", predictor), ("network.joiner", joiner)]
                     .into_iter()
                     .find(|(_, file)| file.is_some())
@@ -344,13 +334,16 @@ impl Model {
         }
     }
 
-    /// Merges the outputs of a network into the tokens.
-    fn merged(&self, network: Box<dyn Network>, file: &Path) -> Result<Merged, Error> {
+    /// Returns the tokens of so many outputs of the network, if these are merged.
+    pub(super) fn merge(&self, num_outputs: usize) -> Result<Option<Merge>, Error> {
         const KEY: &str = "network.outputs";
+        let Some(file) = &self.description.network.outputs else { return Ok(None) };
         let tokens = self.token_texts()?;
         let text = self.read_text(KEY, file)?;
         let outputs = merged_tokens(&text, &tokens).map_err(|reason| self.in_file(KEY, file, &reason))?;
-        Merged::new(network, outputs, tokens.len()).map_err(|error| self.in_file(KEY, file, &error))
+        let merge = Merge::new(outputs, tokens.len());
+        let merge = merge.and_then(|merge| merge.check_outputs(num_outputs).map(|()| merge));
+        merge.map(Some).map_err(|error| self.in_file(KEY, file, &error))
     }
 
     fn token_texts(&self) -> Result<Vec<String>, Error> {
@@ -359,8 +352,10 @@ impl Model {
         Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))
     }
 
-    fn network_of_file(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { file, runtime, inputs, layers, .. } = &self.description.network;
+    /// Opens the network, whose outputs are not merged.
+    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
+        let NetworkFile { runtime, inputs, layers, .. } = &self.description.network;
+        let file = self.network_file()?;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
             return Err(
@@ -368,31 +363,19 @@ impl Model {
             );
         }
         let path = self.path(file);
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if runtime.is_some() && ending != Some("onnx") {
+        if runtime.is_some() && ending(file) != "onnx" {
             return Err(self.refuse("network.runtime", "only ONNX files have a runtime: leave it out"));
         }
-        match ending {
-            Some("safetensors" | "onnx") if front_end.samp_freq().is_none() => {
-                Err(self.refuse("features", "it is missing: the network takes features"))
-            }
-            Some("onnx") if !layers.is_empty() => {
+        match ending(file) {
+            "onnx" if !layers.is_empty() => {
                 Err(self.refuse("network.layers", "an ONNX file has its layers inside: leave them out"))
             }
-            Some("onnx") => self.onnx(&path, front_end),
-            Some("safetensors") => {
+            "onnx" => self.onnx(&path, front_end),
+            "safetensors" => {
                 let weights =
                     ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
                 let stack = LayerStack::new(dim, layers, &weights);
                 Ok(Box::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
-            }
-            Some("ark" | "scp" | "npz") => {
-                if front_end.samp_freq().is_some() || !layers.is_empty() {
-                    return Err(
-                        self.refuse("network.file", "an archive of log-probabilities has no features and layers")
-                    );
-                }
-                self.recorded(file)
             }
             _ => Err(self.refuse(
                 "network.file",
@@ -457,51 +440,48 @@ impl Model {
         Err(self.refuse("network.predictor", format!("{}: {NO_ONNX}", predictor.display())))
     }
 
-    /// Reads the log-probabilities of an archive.
-    fn recorded(&self, file: &Path) -> Result<Box<dyn Network>, Error> {
-        let mut columns = None;
-        let mut utterances = vec![];
-        // A folder from elsewhere must not run commands.
-        read_features_of(&self.path(file), false, |key, matrix| {
-            let expected = *columns.get_or_insert(matrix.num_cols());
-            if matrix.num_cols() != expected {
-                let found = matrix.num_cols();
-                let reason = format!("{key} has {found} columns, and utterances before it have {expected}");
-                return Err(self.refuse("network.file", reason));
+    /// Returns the length of frames, without the network if the description has its subsampling.
+    pub(super) fn times_of_archive(&self) -> Result<FrameTimes, Error> {
+        let Description { subsampling, features, network, .. } = &self.description;
+        let NetworkFile { file, runtime, inputs, layers, .. } = network;
+        if network.archive().is_some()
+            && (features.is_some() || runtime.is_some() || inputs.is_some() || !layers.is_empty())
+        {
+            return Err(self.refuse("network.file", "an archive of log-probabilities has no features and layers"));
+        }
+        let front_end = features.as_ref().map(|_| self.front_end()).transpose()?;
+        let subsampling = match subsampling {
+            Some(subsampling) => *subsampling,
+            None if file.is_none() || network.archive().is_some() => 1,
+            None => {
+                let opened = self.front_end().and_then(|front_end| self.network(&front_end));
+                let failed = |error| format!("it is missing, and the network that has it cannot be read: {error}");
+                opened.map_err(|error| self.refuse("subsampling", failed(error)))?.subsampling()
             }
-            utterances.push((key.to_owned(), matrix.into_vec()));
-            Ok(ControlFlow::Continue(()))
-        })
-        .map_err(|error| self.refuse("network.file", error.to_string()))?;
-        let columns = columns.ok_or_else(|| self.refuse("network.file", "there are no log-probabilities in it"))?;
-        Ok(Box::new(Recorded::new(columns, utterances)?))
+        };
+        self.times(front_end.as_ref(), subsampling)
     }
 
-    pub(super) fn times(&self, front_end: &ModelFrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
+    /// Returns the length of frames of a network with this subsampling.
+    pub(super) fn times(&self, front_end: Option<&ModelFrontEnd>, subsampling: usize) -> Result<FrameTimes, Error> {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
-        let own = front_end.frame_shift();
         if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
             return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
         }
-        let shift = match (frame_shift, own) {
+        let shift = match (frame_shift, front_end) {
             // Frames advance by whole samples: 9.977 ms at 22050 Hz are also 10 ms.
-            (Some(shift), Some(own)) if (shift - own).abs() > front_end.sample_seconds() => {
+            (Some(shift), Some(own)) if (shift - own.frame_shift()).abs() > 1.0 / f64::from(own.samp_freq()) => {
+                let own = own.frame_shift();
                 return Err(self.refuse("frame-shift", format!("it is {shift} s, and that of the features is {own} s")));
             }
             (Some(shift), None) => *shift,
-            (_, Some(own)) => own,
+            (_, Some(own)) => own.frame_shift(),
             (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
         };
-        // An archive does not have its network's subsampling.
-        let subsampling = match described {
-            Some(described) if front_end.samp_freq().is_none() => *described,
-            Some(described) if *described != subsampling => {
-                return Err(
-                    self.refuse("subsampling", format!("it is {described}, and that of the network is {subsampling}"))
-                );
-            }
-            _ => subsampling,
-        };
+        if let Some(described) = described.filter(|&described| described != subsampling) {
+            let reason = format!("it is {described}, and that of the network is {subsampling}");
+            return Err(self.refuse("subsampling", reason));
+        }
         let subsampling = u32::try_from(subsampling).ok().filter(|&subsampling| subsampling > 0);
         let subsampling = subsampling.ok_or_else(|| self.refuse("subsampling", "it must be from 1 to 2^32"))?;
         Ok(FrameTimes::new(shift).with_subsampling(subsampling))
@@ -543,6 +523,11 @@ impl Model {
             (Words::Continuation, None) => Ok(vocabulary.with_words(WordUnits::Continuation)),
         }
     }
+}
+
+/// Returns the ending of a file's name; empty without one.
+fn ending(file: &Path) -> &str {
+    file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
 /// Suggests a name instead of the one that the description does not know.
@@ -658,11 +643,13 @@ mod tests {
     fn a_runtime_is_one_of_onnx_files() {
         let folder = tempfile::tempdir().unwrap();
         let model = |network: &str| {
-            let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = {network}");
+            let text =
+                format!("kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures = {{ kind = 'fbank' }}\nnetwork = {network}");
             fs::write(folder.path().join(FILE), text).unwrap();
             Model::open(folder.path(), false).unwrap()
         };
-        let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&ModelFrontEnd::none()).map(|_| ());
+        let model_of_layers = model("{ file = 'x.safetensors', runtime = 'ort' }");
+        let opened = model_of_layers.front_end().and_then(|front_end| model_of_layers.network(&front_end).map(|_| ()));
         let error = opened.unwrap_err().to_string();
         assert!(error.contains("key network.runtime") && error.contains("only ONNX files"), "{error}");
         #[cfg(feature = "onnx")]

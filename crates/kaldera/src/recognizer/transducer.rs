@@ -172,6 +172,11 @@ impl TransducerSearch {
         Self { times, ..self }
     }
 
+    /// Returns the length of frames.
+    pub(super) fn times(&self) -> &FrameTimes {
+        &self.times
+    }
+
     /// Returns the maximum number of hypotheses of an utterance.
     pub(super) fn n_best(&self) -> usize {
         self.options.n_best

@@ -129,7 +129,7 @@ fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Re
 
 /// Opens the folder like a recogniser. Errors name the source files instead of their copies.
 fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Trouble> {
-    Decoding::default().open(folder).map_err(|trouble| {
+    Decoding::default().recognizer(folder).map_err(|trouble| {
         let networks = export.networks().map(|path| (path.file_name().unwrap_or_default(), &**path));
         let others = [("tokens.txt".as_ref(), tokens), ("model.toml".as_ref(), "the new model.toml".as_ref())];
         let named = |trouble, (own, name): (&OsStr, &Path)| renamed(trouble, &folder.join(own), name);

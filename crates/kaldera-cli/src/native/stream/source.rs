@@ -66,7 +66,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads the header of WAV. Without a header, samples are as `given`, by default at the model's
     /// rate.
-    pub(super) fn begin(input: &mut impl Read, model_rate: Option<f32>, given: Given) -> Result<Self, Trouble> {
+    pub(super) fn begin(input: &mut impl Read, model_rate: f32, given: Given) -> Result<Self, Trouble> {
         let channel = given.channel;
         let mut head = vec![];
         input.take(FORMAT_HEAD as u64).read_to_end(&mut head).map_err(|error| failed(&error))?;
@@ -78,7 +78,7 @@ impl Source {
             check_channel(channel, format.num_channels()).map_err(|error| failed(&error))?;
             return Ok(Self { format, is_raw: false, channel, head });
         }
-        let samp_freq = if given.samp_freq == 0.0 { model_rate.unwrap_or(0.0) } else { given.samp_freq };
+        let samp_freq = if given.samp_freq == 0.0 { model_rate } else { given.samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
             return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is no number of samples")));
         }
@@ -277,7 +277,7 @@ mod tests {
     /// Begins a stream with these bytes and options; the model's rate is 8000 Hz.
     fn begin(mut bytes: &[u8], samp_freq: f32, num_channels: usize) -> Result<Source, String> {
         let given = Given { samp_freq, num_channels, channel: ChannelChoice::Mean };
-        let mut source = Source::begin(&mut bytes, Some(8000.0), given).map_err(|trouble| match trouble {
+        let mut source = Source::begin(&mut bytes, 8000.0, given).map_err(|trouble| match trouble {
             Trouble::Usage(text) => format!("usage: {text}"),
             Trouble::Failed(text) => text,
             Trouble::Closed => String::new(),
