@@ -37,6 +37,7 @@ mod seconds;
 mod stream;
 mod transducer;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,7 +206,40 @@ impl Recognizer {
         Self::read(Model::open(folder.as_ref(), true)?, change)
     }
 
-    fn read(mut model: Model, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
+    /// As [`open_with`](Self::open_with), for files that `read` returns by name, in places without
+    /// a file system, such as a browser. The names are `model.toml` and those in it. A network in
+    /// ONNX needs a folder.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use std::io;
+    ///
+    /// use kaldera::Recognizer;
+    ///
+    /// # let mut network = kaldera::network::ParameterStore::new();
+    /// # network.insert("output.weight", &[3, 23], vec![0.1_f32; 69])?;
+    /// let description = b"kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures.kind = 'fbank'\n\
+    ///     network = { file = 'network.safetensors', layers = [{ kind = 'linear', name = 'output' }] }";
+    /// let mut files: HashMap<&str, Vec<u8>> = HashMap::new();
+    /// files.insert("model.toml", description.to_vec());
+    /// files.insert("tokens.txt", b"<blk> 0\nyes 1\nno 2\n".to_vec());
+    /// files.insert("network.safetensors", network.to_bytes()?);
+    /// let read = |name: &str| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
+    /// let recognizer = Recognizer::from_files(read, |options| options)?;
+    /// assert_eq!(recognizer.samp_freq(), 16_000.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_files(
+        read: impl Fn(&str) -> io::Result<Vec<u8>>,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::from_files(&read)?, change)
+    }
+
+    fn read(mut model: Model<'_>, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
         model.description.decoding = change(std::mem::take(&mut model.description.decoding));
         model.network_file()?;
         let front_end = model.front_end()?;
@@ -220,8 +254,8 @@ impl Recognizer {
         &self.decoder
     }
 
-    /// Returns the files that the model was read from. They determine its words, and no output may
-    /// replace them.
+    /// Returns the files that the model was read from; none for files in memory. They determine its
+    /// words, and no output may replace them.
     pub fn files(&self) -> &[PathBuf] {
         self.decoder.files()
     }

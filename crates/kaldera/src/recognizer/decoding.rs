@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -212,7 +213,7 @@ pub(super) enum DecoderStream<'d> {
     Transducer(Box<SearchStream<'d>>),
 }
 
-impl Model {
+impl Model<'_> {
     /// Makes the decoder of rows of so many values for the description and the options; a
     /// transducer has a predictor.
     pub(super) fn decoder(
@@ -435,7 +436,7 @@ impl Model {
     /// Returns the table that `kaldera fst make-hlg` writes next to a graph, if it exists.
     fn table_beside(&self, key: &str, graph: &Path, kind: &str) -> Result<Option<SymbolTable>, Error> {
         let file = beside(graph, kind);
-        if self.path(&file).is_file() { self.table(key, &file).map(Some) } else { Ok(None) }
+        if self.has(&file) { self.table(key, &file).map(Some) } else { Ok(None) }
     }
 }
 
@@ -600,8 +601,21 @@ impl AnyDecoder {
         Self::read(Model::open(folder.as_ref(), true)?, num_outputs, change)
     }
 
+    /// As [`open`](Self::open), for files that `read` returns by name, such as in a browser. See
+    /// [`Recognizer::from_files`](super::Recognizer::from_files).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_files(
+        read: impl Fn(&str) -> io::Result<Vec<u8>>,
+        num_outputs: usize,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::from_files(&read)?, num_outputs, change)
+    }
+
     fn read(
-        mut model: Model,
+        mut model: Model<'_>,
         num_outputs: usize,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {

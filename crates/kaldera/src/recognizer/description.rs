@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::BufRead;
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use kaldera_decoder::align::Topology;
@@ -130,14 +130,51 @@ impl Description {
     }
 }
 
-/// A folder and its description.
-#[derive(Debug)]
-pub(super) struct Model {
-    folder: PathBuf,
+/// The files of a model: a folder, or a function that returns the bytes of a name.
+pub(super) enum ModelFiles<'f> {
+    Folder(PathBuf),
+    Memory(&'f dyn Fn(&str) -> io::Result<Vec<u8>>),
+}
+
+impl ModelFiles<'_> {
+    fn open(&self, file: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(fs::File::open(folder.join(file))?),
+            Self::Memory(read) => Box::new(Cursor::new(read(&file.to_string_lossy())?)),
+        })
+    }
+
+    fn has(&self, file: &Path) -> bool {
+        match self {
+            Self::Folder(folder) => folder.join(file).is_file(),
+            Self::Memory(read) => read(&file.to_string_lossy()).is_ok(),
+        }
+    }
+
+    /// Returns the path of a file; its name if there is no folder.
+    fn path(&self, file: &Path) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.join(file),
+            Self::Memory(_) => file.to_owned(),
+        }
+    }
+
+    /// Returns the problem of a file of a folder.
+    fn check(&self, file: &Path, bounds: Bounds) -> Result<(), String> {
+        match self {
+            Self::Folder(folder) => confinement::check(folder, file, bounds),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+/// The files of a model, and its description.
+pub(super) struct Model<'f> {
+    files: ModelFiles<'f>,
     pub(super) description: Description,
 }
 
-impl Model {
+impl Model<'static> {
     /// Reads the description of a folder. With `outside` it may name files outside the folder.
     pub(super) fn open(folder: &Path, outside: bool) -> Result<Self, Error> {
         let path = folder.join(FILE);
@@ -149,25 +186,38 @@ impl Model {
         if size.len() > MAX_BYTES {
             return Err(wrong(format!("it has {} bytes, and a description at most {MAX_BYTES}", size.len())));
         }
-        let text = text::read_file(&path).map_err(|error| wrong(error.to_string()))?;
+        Self::read(ModelFiles::Folder(folder.to_owned()), outside)
+    }
+}
+
+impl<'f> Model<'f> {
+    /// Reads the description of files in memory.
+    pub(super) fn from_files(read: &'f dyn Fn(&str) -> io::Result<Vec<u8>>) -> Result<Self, Error> {
+        Self::read(ModelFiles::Memory(read), false)
+    }
+
+    fn read(files: ModelFiles<'f>, outside: bool) -> Result<Self, Error> {
+        let path = files.path(Path::new(FILE));
+        let wrong = |reason: String| Error::ModelFile { path: path.clone(), reason };
+        let text = files.open(Path::new(FILE)).and_then(text::read).map_err(|error| wrong(error.to_string()))?;
         let description = toml::from_str(&text).map_err(|error| {
             let line =
                 error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.split('\n').count());
             let shown = beginning(text.lines().nth(line - 1).unwrap_or_default().trim());
             wrong(format!("line {line}, '{shown}': {}{}", error.message(), hint(error.message())))
         })?;
-        let model = Self { folder: folder.to_owned(), description };
+        let model = Self { files, description };
         let bounds = match (outside, model.description.network.archive().is_some()) {
             (true, _) => Bounds::Anywhere,
             (false, true) => Bounds::Relative,
             (false, false) => Bounds::Folder,
         };
         for (key, file) in model.description.named_files() {
-            confinement::check(folder, file, bounds).map_err(|reason| model.refuse(key, reason))?;
+            model.files.check(file, bounds).map_err(|reason| model.refuse(key, reason))?;
             let tables =
                 TABLES.iter().filter(|_| ["graph", "decoding.graph"].contains(&key)).map(|kind| beside(file, kind));
             for table in tables {
-                confinement::check(folder, &table, bounds).map_err(|reason| model.refuse(key, reason))?;
+                model.files.check(&table, bounds).map_err(|reason| model.refuse(key, reason))?;
             }
         }
         Ok(model)
@@ -175,12 +225,17 @@ impl Model {
 
     /// Returns the error of a key.
     pub(super) fn refuse(&self, key: &str, reason: impl Into<String>) -> Error {
-        Error::ModelKey { path: self.folder.join(FILE), key: key.to_owned(), reason: reason.into() }
+        Error::ModelKey { path: self.path(Path::new(FILE)), key: key.to_owned(), reason: reason.into() }
     }
 
     /// Returns the path of a file that the description names.
     pub(super) fn path(&self, file: &Path) -> PathBuf {
-        self.folder.join(file)
+        self.files.path(file)
+    }
+
+    /// Returns `true` if there is such a file.
+    pub(super) fn has(&self, file: &Path) -> bool {
+        self.files.has(file)
     }
 
     /// Returns the files that the recogniser is read from.
@@ -189,6 +244,9 @@ impl Model {
     /// An error with the key of an ONNX file whose files of weights cannot be determined.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let NetworkFile { file, predictor, joiner, .. } = &self.description.network;
+        if let ModelFiles::Memory(_) = self.files {
+            return Ok(vec![]);
+        }
         let networks = [("network.file", file), ("network.predictor", predictor), ("network.joiner", joiner)];
         let mut files = self.files_of_decoder();
         for (key, file) in networks.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?))) {
@@ -200,8 +258,9 @@ impl Model {
         Ok(files)
     }
 
-    /// Returns the files that the decoder is read from.
+    /// Returns the files that the decoder is read from; none in memory.
     pub(super) fn files_of_decoder(&self) -> Vec<PathBuf> {
+        let ModelFiles::Folder(folder) = &self.files else { return vec![] };
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
         let graph = decoding.graph.as_ref().or(graph.as_ref());
@@ -211,7 +270,7 @@ impl Model {
             [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
         let named = std::iter::once(tokens).chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
-            std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
+            std::iter::once(folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
         files.extend(
             graph
                 .into_iter()
@@ -256,8 +315,19 @@ impl Model {
         text::uncompressed(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
     }
 
-    fn opened(&self, key: &str, file: &Path) -> Result<fs::File, Error> {
-        fs::File::open(self.path(file)).map_err(|error| self.in_file(key, file, &error))
+    fn opened(&self, key: &str, file: &Path) -> Result<Box<dyn Read>, Error> {
+        self.files.open(file).map_err(|error| self.in_file(key, file, &error))
+    }
+
+    /// Reads the tensors of the network.
+    fn weights(&self, file: &Path) -> Result<ParameterStore<f32>, String> {
+        let read = match self.files {
+            ModelFiles::Folder(_) => ParameterStore::load(self.path(file)),
+            ModelFiles::Memory(read) => {
+                ParameterStore::from_bytes(&read(&file.to_string_lossy()).map_err(|error| error.to_string())?)
+            }
+        };
+        read.map_err(|error| error.to_string())
     }
 
     /// Returns the file of the network. An archive of log-probabilities in its place is an error.
@@ -320,7 +390,7 @@ impl Model {
                     return Err(self.refuse(key, "its tensors are in network.file: leave it out"));
                 }
                 let failed = |error: &dyn std::fmt::Display| self.in_file("network.file", file, error);
-                let weights = ParameterStore::load(self.path(file)).map_err(|error| failed(&error))?;
+                let weights = self.weights(file).map_err(|error| failed(&error))?;
                 Box::new(StatelessPredictor::new(&weights, *blank).map_err(|error| failed(&error))?)
             }
             _ => return Err(self.refuse("network.file", "the encoder of a transducer is .onnx or .safetensors")),
@@ -370,10 +440,12 @@ impl Model {
             "onnx" if !layers.is_empty() => {
                 Err(self.refuse("network.layers", "an ONNX file has its layers inside: leave them out"))
             }
+            "onnx" if matches!(self.files, ModelFiles::Memory(_)) => {
+                Err(self.refuse("network.file", "an ONNX file is read from a folder only"))
+            }
             "onnx" => self.onnx(&path, front_end),
             "safetensors" => {
-                let weights =
-                    ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
+                let weights = self.weights(file).map_err(|error| self.refuse("network.file", error))?;
                 let stack = LayerStack::new(dim, layers, &weights);
                 Ok(Box::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
             }
@@ -613,7 +685,7 @@ mod tests {
             let network = "[network]\nfile = 'x.ark'\n";
             let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\n{}", text.replace("NETWORK\n", network));
             fs::write(folder.path().join(FILE), text).unwrap();
-            Model::open(folder.path(), false).unwrap_err().to_string()
+            Model::open(folder.path(), false).map(drop).unwrap_err().to_string()
         };
         assert!(error("languge-model = 'x'\nNETWORK\n").contains("did you mean 'language-model'?"));
         assert!(error("NETWORK\n[decoding]\nmax_active = 1\n").contains("did you mean 'max-active'?"));

@@ -79,7 +79,7 @@ impl TransducerModel for Predicting {
     }
 }
 
-impl Model {
+impl Model<'_> {
     /// Makes the search of a transducer.
     pub(super) fn transducer(
         &self,
