@@ -194,7 +194,8 @@ fn realset(folder: &Path) -> Fallible<()> {
     });
     let vocabulary = Vocabulary::new(texts, 0)?.with_separator(" ")?;
     rows("read speech, words that phones spell", &utterances, |one, hot, bonus| {
-        let decoder = CtcDecoder::<NoModel>::with_words(vocabulary.clone(), options(bonus), None)?.with_hot_texts(hot)?;
+        let decoder =
+            CtcDecoder::<NoModel>::with_words(vocabulary.clone(), options(bonus), None)?.with_hot_texts(hot)?;
         Ok(decoder.decode(&LogProbs::new("u", &one.log_probs, vocabulary.len())?)?.text())
     })?;
     rows("read speech, phones", &utterances, |one, hot, bonus| {

@@ -66,6 +66,7 @@ const NATIVE: &[Tool] = &[
         about: "Turn recordings into words: text, JSON lines, CTM, subtitles, TextGrid",
         run: native::transcribe::run,
     },
+    Tool { name: "decode", about: "Turn log-probabilities of another program into words", run: native::decode::run },
     Tool { name: "stream", about: "Recognise speech from standard input as it arrives", run: native::stream::run },
     Tool { name: "align", about: "Find the times of the words of transcripts", run: native::align::run },
     Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },

@@ -1,8 +1,9 @@
-//! The native command: `transcribe`, `stream`, `align`, `score`, `model`, `features`, `fst`, `lm`,
-//! `merge`, `info` and `plot`.
+//! The native command: `transcribe`, `decode`, `stream`, `align`, `score`, `model`, `features`,
+//! `fst`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod align;
 mod corpus;
+pub(crate) mod decode;
 pub(crate) mod features;
 mod files;
 pub(crate) mod fst;
@@ -35,9 +36,6 @@ use crate::kaldi::KILLED_BY_SIGPIPE;
 use crate::log::{self, one_line, say};
 use crate::parse_options::{CommandLine, OptionsError, ParseOptions, Request, Syntax};
 use crate::{Call, USAGE};
-
-/// The former name of [`CliError`].
-pub(crate) use self::CliError as Trouble;
 
 /// An error that ends a tool, with a message of one line.
 #[derive(Debug)]

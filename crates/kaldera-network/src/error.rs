@@ -92,22 +92,6 @@ pub enum Error {
         /// The reason.
         because: &'static str,
     },
-    /// An utterance without recorded log-probabilities.
-    #[error("there are no log-probabilities of utterance {utterance}")]
-    NotRecorded {
-        /// The utterance.
-        utterance: String,
-    },
-    /// Recorded log-probabilities that are not whole rows.
-    #[error("{utterance}: {values} log-probabilities are no rows of {num_tokens} tokens each")]
-    NotRows {
-        /// The utterance.
-        utterance: String,
-        /// Number of values.
-        values: usize,
-        /// Number of values of a row.
-        num_tokens: usize,
-    },
     /// A failure of another runtime; in a stream, without the utterance.
     #[error("{utterance}: the network cannot be run: {reason}")]
     Runtime {

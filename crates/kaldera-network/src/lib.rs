@@ -6,7 +6,6 @@
 //!   rows of a chunk       --NetworkStream::accept, finish--> rows                              a stream, which keeps a state
 //!
 //!   ParameterStore (safetensors) + LayerOptions --> LayerStack      convolution, linear, normalisation, recurrent
-//!   log-probabilities by utterance              --> Recorded        what another program has computed
 //!   a transducer's predictor and joiner         --> StatelessPredictor, a Predictor
 //!   a network and a token for each output       --> Merged          several outputs that are one token
 //! ```
@@ -35,15 +34,13 @@ mod merged;
 mod network;
 mod options;
 mod predictor;
-mod recorded;
 mod stack;
 
 pub use error::Error;
 pub use lod::{Lod, LodTensor};
-pub use merged::Merged;
+pub use merged::{Merge, Merged};
 pub use network::{Batch, Network, NetworkStream};
 pub use options::{Function, LayerOptions};
 pub use predictor::{Predictor, PredictorState, StatelessPredictor};
-pub use recorded::Recorded;
 pub use recurrent::train::ParameterStore;
 pub use stack::LayerStack;

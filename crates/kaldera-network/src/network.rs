@@ -50,8 +50,8 @@ impl<'a> Batch<'a> {
 /// struct Undecided;
 ///
 /// impl Network for Undecided {
-///     fn num_inputs(&self) -> Option<usize> {
-///         Some(40)
+///     fn num_inputs(&self) -> usize {
+///         40
 ///     }
 ///     fn num_outputs(&self) -> usize {
 ///         3
@@ -63,17 +63,11 @@ impl<'a> Batch<'a> {
 /// }
 /// ```
 pub trait Network: fmt::Debug + Send + Sync {
-    /// Returns the number of values of an input row: 1 for samples; `None` for a network that uses
-    /// only the names, such as [`Recorded`](crate::Recorded).
-    fn num_inputs(&self) -> Option<usize>;
+    /// Returns the number of values of an input row: 1 for samples.
+    fn num_inputs(&self) -> usize;
 
     /// Returns the number of tokens; for an encoder, the number of values of a row.
     fn num_outputs(&self) -> usize;
-
-    /// Returns the names of all utterances in order, for a network that uses only names.
-    fn utterances(&self) -> &[String] {
-        &[]
-    }
 
     /// Returns the number of input rows per output row.
     fn subsampling(&self) -> usize {

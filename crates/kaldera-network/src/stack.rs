@@ -35,8 +35,8 @@ impl LayerStack {
 }
 
 impl Network for LayerStack {
-    fn num_inputs(&self) -> Option<usize> {
-        Some(self.layers.num_inputs())
+    fn num_inputs(&self) -> usize {
+        self.layers.num_inputs()
     }
 
     fn num_outputs(&self) -> usize {

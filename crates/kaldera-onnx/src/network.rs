@@ -293,8 +293,8 @@ fn transposed(values: &[f32], width: usize) -> Vec<f32> {
 }
 
 impl Network for OnnxNetwork {
-    fn num_inputs(&self) -> Option<usize> {
-        Some(self.width)
+    fn num_inputs(&self) -> usize {
+        self.width
     }
 
     fn num_outputs(&self) -> usize {

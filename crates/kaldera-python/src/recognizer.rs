@@ -50,7 +50,7 @@ impl Recognizer {
 
     /// Samples per second that the model was trained for.
     #[getter]
-    fn sample_rate(&self) -> Option<f32> {
+    fn sample_rate(&self) -> f32 {
         self.inner.samp_freq()
     }
 

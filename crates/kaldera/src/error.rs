@@ -299,6 +299,25 @@ pub enum Error {
         /// The utterance.
         utterance: String,
     },
+    /// An utterance without log-probabilities in an archive.
+    #[error("there are no log-probabilities of utterance {utterance}")]
+    NoLogProbs {
+        /// The utterance.
+        utterance: String,
+    },
+    /// A model with an archive of log-probabilities in place of its network.
+    #[error(
+        "{}: key network.file: {} holds log-probabilities and is no network: 'kaldera decode' decodes it, and in the \
+         library AnyDecoder::open",
+        path.display(),
+        archive.display()
+    )]
+    ModelArchive {
+        /// The description.
+        path: PathBuf,
+        /// The archive.
+        archive: PathBuf,
+    },
     /// A key of a model's description that cannot be used.
     #[error("{}: key {key}: {reason}", path.display())]
     ModelKey {

@@ -8,6 +8,7 @@
 //!              --transcribe_all--> Transcripts        the recordings of a corpus, on all processors, in order
 //!              --stream--> RecognizerStream           an utterance as it comes: results so far, endpoints
 //!   LiveRecognizer --accept--> LiveUpdate             speech without an end, in utterances
+//!   AnyDecoder --decode--> Recognition                log-probabilities of another program
 //! ```
 //!
 //! The folder's layout is in the facade's `MODEL.md`.
@@ -36,13 +37,14 @@ mod seconds;
 mod stream;
 mod transducer;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::align::{AlignOptions, Loudness, Topology, align_words};
-use kaldera_decoder::{FrameTimes, LogProbs, Recognition, Segment, Vocabulary};
-use kaldera_network::{Batch, Network};
+use kaldera_decoder::align::{Loudness, Topology};
+use kaldera_decoder::{FrameTimes, Recognition, Segment, Vocabulary};
+use kaldera_network::{Batch, Merged, Network};
 use kaldi_feat::{Audio, Samples};
 use lod::LodTensor;
 
@@ -52,6 +54,7 @@ pub use self::many::{AllOptions, Transcript};
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
 use crate::Error;
+use crate::recognizer::decoding::NO_LOG_PROBS;
 use crate::recognizer::description::Model;
 use crate::recognizer::front_end::ModelFrontEnd;
 use crate::recognizer::parts::end_at;
@@ -95,9 +98,6 @@ pub struct Recognizer {
     front_end: ModelFrontEnd,
     network: Box<dyn Network>,
     decoder: AnyDecoder,
-    topology: Topology,
-    times: FrameTimes,
-    files: Vec<PathBuf>,
     resampling_told: AtomicBool,
 }
 
@@ -117,8 +117,8 @@ impl Recognizer {
     /// struct Yes;
     ///
     /// impl Network for Yes {
-    ///     fn num_inputs(&self) -> Option<usize> {
-    ///         Some(23)
+    ///     fn num_inputs(&self) -> usize {
+    ///         23
     ///     }
     ///     fn num_outputs(&self) -> usize {
     ///         2
@@ -148,34 +148,36 @@ impl Recognizer {
         decoder: impl Into<AnyDecoder>,
     ) -> Result<Self, Error> {
         let (front_end, decoder) = (ModelFrontEnd::from(front_end), decoder.into());
-        if let Some(expected) = network.num_inputs().filter(|&expected| expected != front_end.dim()) {
-            return Err(kaldera_network::Error::Rows { expected, found: front_end.dim() }.into());
+        let (expected, found) = (network.num_inputs(), front_end.dim());
+        if expected != found {
+            return Err(kaldera_network::Error::Rows { expected, found }.into());
         }
         decoder.check_columns(network.num_outputs())?;
         let Ok(subsampling @ 1..) = u32::try_from(network.subsampling()) else {
             let (found, expected) = (network.subsampling().to_string(), "it must be from 1 to 2^32 - 1");
             return Err(kaldera_network::Error::Option { key: "subsampling", found, expected }.into());
         };
-        let times = FrameTimes::new(front_end.frame_shift().unwrap_or_default()).with_subsampling(subsampling);
-        Ok(Self::from_parts(front_end, Box::new(network), decoder, times)?)
+        let times = FrameTimes::new(front_end.frame_shift()).with_subsampling(subsampling);
+        Self::from_parts(front_end, Box::new(network), decoder.with_times(times)?)
     }
 
     fn from_parts(
         front_end: ModelFrontEnd,
-        network: Box<dyn Network>,
-        decoder: AnyDecoder,
-        times: FrameTimes,
-    ) -> Result<Self, kaldera_decoder::Error> {
-        let (decoder, topology) = (decoder.with_times(times)?, Topology::Ctc);
-        let resampling_told = AtomicBool::new(false);
-        Ok(Self { front_end, network, decoder, topology, times, files: vec![], resampling_told })
+        mut network: Box<dyn Network>,
+        mut decoder: AnyDecoder,
+    ) -> Result<Self, Error> {
+        if let Some(merge) = decoder.take_merge() {
+            network = Box::new(Merged::new(network, merge)?);
+        }
+        Ok(Self { front_end, network, decoder, resampling_told: AtomicBool::new(false) })
     }
 
     /// Opens the model of a folder, with the options of decoding in its description.
     ///
     /// # Errors
     /// [`Error::ModelFile`] and [`Error::ModelKey`] with the wrong file and key; [`Error::Network`]
-    /// for weights that do not fit the description.
+    /// for weights that do not fit the description; [`Error::ModelArchive`] for log-probabilities
+    /// in place of a network, which [`AnyDecoder::open`] decodes.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(folder, |options| options)
     }
@@ -204,25 +206,58 @@ impl Recognizer {
         Self::read(Model::open(folder.as_ref(), true)?, change)
     }
 
-    fn read(mut model: Model, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
-        model.description.decoding = change(std::mem::take(&mut model.description.decoding));
-        let front_end = model.front_end()?;
-        let network = model.network(&front_end)?;
-        let times = model.times(&front_end, network.subsampling())?;
-        let (predictor, columns) = (model.predictor()?, network.num_outputs());
-        let durations = model.description.network.durations.len();
-        let scores = predictor.as_ref().map_or(columns, |predictor| predictor.num_scores() - durations);
-        let decoder = model.decoder(model.vocabulary(scores)?, predictor)?;
-        decoder.check_columns(columns).map_err(|error| model.refuse("network", error.to_string()))?;
-        let failed = |error: kaldera_decoder::Error| model.refuse("frame-shift", error.to_string());
-        let recognizer = Self::from_parts(front_end, network, decoder, times).map_err(failed)?;
-        Ok(Self { files: model.files()?, topology: model.topology(), ..recognizer })
+    /// As [`open_with`](Self::open_with), for files that `read` returns by name, in places without
+    /// a file system, such as a browser. The names are `model.toml` and those in it. A network in
+    /// ONNX needs a folder.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use std::io;
+    ///
+    /// use kaldera::Recognizer;
+    ///
+    /// # let mut network = kaldera::network::ParameterStore::new();
+    /// # network.insert("output.weight", &[3, 23], vec![0.1_f32; 69])?;
+    /// let description = b"kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures.kind = 'fbank'\n\
+    ///     network = { file = 'network.safetensors', layers = [{ kind = 'linear', name = 'output' }] }";
+    /// let mut files: HashMap<&str, Vec<u8>> = HashMap::new();
+    /// files.insert("model.toml", description.to_vec());
+    /// files.insert("tokens.txt", b"<blk> 0\nyes 1\nno 2\n".to_vec());
+    /// files.insert("network.safetensors", network.to_bytes()?);
+    /// let read = |name: &str| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
+    /// let recognizer = Recognizer::from_files(read, |options| options)?;
+    /// assert_eq!(recognizer.samp_freq(), 16_000.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_files(
+        read: impl Fn(&str) -> io::Result<Vec<u8>>,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::from_files(&read)?, change)
     }
 
-    /// Returns the files that the model was read from. They determine its words, and no output may
-    /// replace them.
+    fn read(mut model: Model<'_>, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
+        model.description.decoding = change(std::mem::take(&mut model.description.decoding));
+        model.network_file()?;
+        let front_end = model.front_end()?;
+        let network = model.network(&front_end)?;
+        let times = model.times(Some(&front_end), network.subsampling())?;
+        let decoder = model.decoder(network.num_outputs(), times, model.predictor()?)?;
+        Self::from_parts(front_end, network, decoder.with_files(model.files()?))
+    }
+
+    /// Returns the decoder.
+    pub fn decoder(&self) -> &AnyDecoder {
+        &self.decoder
+    }
+
+    /// Returns the files that the model was read from; none for files in memory. They determine its
+    /// words, and no output may replace them.
     pub fn files(&self) -> &[PathBuf] {
-        &self.files
+        self.decoder.files()
     }
 
     /// Returns the network's tokens.
@@ -232,12 +267,11 @@ impl Recognizer {
 
     /// Returns the length of frames of the network's output.
     pub fn times(&self) -> &FrameTimes {
-        &self.times
+        self.decoder.times()
     }
 
     /// Returns the sample rate that the model was trained for; audio of another rate is resampled.
-    /// `None` for log-probabilities from an archive.
-    pub fn samp_freq(&self) -> Option<f32> {
+    pub fn samp_freq(&self) -> f32 {
         self.front_end.samp_freq()
     }
 
@@ -249,12 +283,6 @@ impl Recognizer {
     /// Returns the maximum number of hypotheses of an utterance.
     pub fn n_best(&self) -> usize {
         self.decoder.n_best()
-    }
-
-    /// Returns `true` if utterances are only known by their keys, as log-probabilities from an
-    /// archive.
-    pub(crate) fn by_key(&self) -> bool {
-        self.network.num_inputs().is_none()
     }
 
     /// Returns the words of an utterance of one channel. Its key is its name in the result and in
@@ -272,7 +300,7 @@ impl Recognizer {
     /// As [`transcribe`](Self::transcribe); words have the times of their frames.
     fn transcribe_frames(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
         let rows = self.network_rows(std::slice::from_ref(audio))?;
-        self.decode_rows(audio.key, rows.values())
+        self.decoder.decode(audio.key, rows.values())
     }
 
     /// Returns the loudness of audio over time.
@@ -287,10 +315,10 @@ impl Recognizer {
         loudness
     }
 
-    /// Returns `true` if words are longer than their frames in the network. They are not for an
-    /// archive, whose frames are not the frames of the audio, nor if each frame belongs to a token.
+    /// Returns `true` if words are longer than their frames in the network. They are not if each
+    /// frame belongs to a token.
     fn has_peaks(&self) -> bool {
-        self.topology == Topology::Ctc && !self.by_key()
+        self.decoder.topology() == Topology::Ctc
     }
 
     /// Gives words the times at which they are heard.
@@ -308,7 +336,7 @@ impl Recognizer {
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
         let rows = self.network_rows(audio)?;
         let of_one = |(audio, values): (&Audio<'_>, &[f32])| {
-            let mut found = self.decode_rows(audio.key, values)?;
+            let mut found = self.decoder.decode(audio.key, values)?;
             self.widen(&self.loudness(audio), &mut found);
             Ok(found)
         };
@@ -327,16 +355,11 @@ impl Recognizer {
     }
 
     fn refuse_transducer(&self) -> Result<(), Error> {
-        let reason = "the scores of a transducer depend on the tokens before: it has no log-probabilities of frames";
+        let path = || self.files().first().cloned().unwrap_or_default();
         match self.is_transducer() {
-            true => Err(self.refused(reason)),
+            true => Err(Error::ModelFile { path: path(), reason: NO_LOG_PROBS.to_owned() }),
             false => Ok(()),
         }
-    }
-
-    /// Returns the error of a description that does not allow an operation.
-    fn refused(&self, reason: &str) -> Error {
-        Error::ModelFile { path: self.files.first().cloned().unwrap_or_default(), reason: reason.to_owned() }
     }
 
     /// Returns the network's output of utterances: log-probabilities, or the rows of a transducer's
@@ -358,12 +381,7 @@ impl Recognizer {
     /// Errors of the decoder; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
     pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
         self.refuse_transducer()?;
-        self.decode_rows(utterance, log_probs)
-    }
-
-    /// Returns the words for rows of the network's output.
-    fn decode_rows(&self, utterance: &str, rows: &[f32]) -> Result<Recognition, Error> {
-        self.decoder.decode(utterance, rows, self.network.num_outputs())
+        self.decoder.decode(utterance, log_probs)
     }
 
     /// Aligns the words of a transcript with an utterance. The best fitting spelling of a word is
@@ -381,37 +399,19 @@ impl Recognizer {
 
     /// Returns the words of [`align`](Self::align), within the audio, and the number of frames.
     fn align_recording(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
-        let (mut words, num_frames) = self.align_frames(audio, transcript)?;
-        if !self.by_key() {
-            end_at(&mut words, seconds_of(audio.samples.len(), audio.samp_freq));
-        }
+        let rows = self.network_rows(std::slice::from_ref(audio))?;
+        let (mut words, num_frames) = self.decoder.align_frames(audio.key, rows.values(), transcript)?;
+        end_at(&mut words, seconds_of(audio.samples.len(), audio.samp_freq));
         if self.has_peaks() {
             self.loudness(audio).widen(&mut words);
         }
         Ok((words, num_frames))
     }
 
-    /// Returns words with the times of their frames, and the number of frames.
-    fn align_frames(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
-        let rows = self.network_rows(std::slice::from_ref(audio))?;
-        let words = transcript.split_whitespace().map(|word| self.decoder.spelled(word));
-        let words = words.collect::<Result<Vec<_>, _>>()?;
-        if let Some(transducer) = self.decoder.transducer() {
-            return Ok((transducer.align(audio.key, rows.values(), &words)?, rows.num_rows()));
-        }
-        let log_probs = LogProbs::new(audio.key, rows.values(), self.network.num_outputs())?;
-        let options = AlignOptions::default()
-            .with_topology(self.topology)
-            .with_blank(self.vocabulary().blank())
-            .with_silence(self.vocabulary().separator());
-        Ok((align_words(&log_probs, &words, &options, &self.times)?.words, rows.num_rows()))
-    }
-
     /// Creates a stream of an utterance with samples of this rate, which shares the recognizer.
     ///
     /// # Errors
-    /// [`Error::ModelFile`] for a model without features; an error for a rate that cannot be
-    /// resampled.
+    /// An error for a rate that cannot be resampled.
     pub fn stream(self: &Arc<Self>, utterance: &str, samp_freq: f32) -> Result<RecognizerStream, Error> {
         self.tell_resampling(samp_freq);
         RecognizerStream::new(Arc::clone(self), utterance, samp_freq)
@@ -419,8 +419,8 @@ impl Recognizer {
 
     /// Warns once that audio is resampled.
     fn tell_resampling(&self, samp_freq: f32) {
-        let Some(expected) = self.samp_freq().filter(|&expected| expected != samp_freq) else { return };
-        if !self.resampling_told.swap(true, Ordering::Relaxed) {
+        let expected = self.samp_freq();
+        if expected != samp_freq && !self.resampling_told.swap(true, Ordering::Relaxed) {
             tracing::warn!("audio of {samp_freq} Hz is resampled to the model's {expected} Hz");
         }
     }

@@ -8,13 +8,13 @@ use kaldera::feat::options::{OptionSet as _, Registry as _};
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
 use super::files::read_text;
 use super::score::transcripts;
-use super::transcribe::{Decoding, TranscriptOptions, take_model};
+use super::transcribe::{Decoding, Opened, TranscriptOptions, take_model};
 use super::transcripts::{FORMATS, Format, about_formats};
-use super::{Trouble, arguments};
+use super::{CliError, arguments};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
 
-const TOOL: &str = "align";
+pub(super) const TOOL: &str = "align";
 const USAGE: &str = "\
 Find the times of the words of transcripts in recordings.
 
@@ -39,8 +39,8 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, align(call))
 }
 
-fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut text, mut options) = (String::new(), TranscriptOptions::new(Format::Ctm));
+fn align(call: Call<'_>) -> Result<ExitCode, CliError> {
+    let (mut text, mut options) = (String::new(), TranscriptOptions::new(Format::Ctm, true));
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'");
     options.register(&mut parser);
@@ -51,7 +51,7 @@ fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let settings = parser.settings(&NOT_OF_RESULTS);
     drop(parser);
     if text.is_empty() {
-        return Err(Trouble::Usage("--text=FILE is missing: lines 'KEY WORDS'".to_owned()));
+        return Err(CliError::Usage("--text=FILE is missing: lines 'KEY WORDS'".to_owned()));
     }
     let model = take_model(&mut paths)?;
     let lines = read_text(&text)?;
@@ -59,11 +59,16 @@ fn align(call: Call<'_>) -> Result<ExitCode, Trouble> {
         transcripts(&lines, &text)?.into_iter().map(|(key, words)| (key.into_owned(), words.into_owned()));
     let transcripts: HashMap<String, String> = transcripts.collect();
     let mut decoding = Decoding::default();
-    let recognizer = decoding.open(&model)?;
+    let opened = decoding.open(&model)?;
     let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
-    let read = [decoding.files(&recognizer), vec![text.into()]].concat();
-    let of = (settings.as_str(), &recognizer);
-    options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
-        recognizer.align_all(inputs, options, |key| transcripts.get(key).map(String::as_str), take, progress)
+    let read = [decoding.files(&opened), vec![text.into()]].concat();
+    let of = (settings.as_str(), &opened);
+    let text = |key: &str| transcripts.get(key).map(String::as_str);
+    options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| match &opened {
+        Opened::Recognizer(recognizer) => recognizer.align_all(inputs, options, text, take, progress),
+        Opened::Archives(archives) => {
+            let log_probs = |key: &str| archives.log_probs(key);
+            archives.decoder.align_all(inputs, options, log_probs, text, take, progress)
+        }
     })
 }

@@ -58,6 +58,7 @@ pub(super) struct CorpusOptions {
     no_pipes: bool,
     about_output: &'static str,
     about_resume: &'static str,
+    reads_audio: bool,
 }
 
 impl OptionSet for CorpusOptions {
@@ -66,6 +67,9 @@ impl OptionSet for CorpusOptions {
         registry.add("jobs", &mut self.jobs, "Number of threads; default: one per processor");
         registry.add("shard", &mut self.shard, "Part of the inputs to process, such as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, self.about_resume);
+        if !self.reads_audio {
+            return;
+        }
         registry.add("channel", &mut self.channel, CHANNEL);
         registry.add(
             "allow-truncated",
@@ -82,9 +86,10 @@ impl OptionSet for CorpusOptions {
 }
 
 impl CorpusOptions {
-    /// Creates the options of a command, with its help of `--output` and `--resume`.
-    pub(super) fn new(about_output: &'static str, about_resume: &'static str) -> Self {
-        Self { about_output, about_resume, ..Self::default() }
+    /// Creates the options of a command, with its help of `--output` and `--resume`, and with the
+    /// options of recordings if it `reads_audio`.
+    pub(super) fn new(about_output: &'static str, about_resume: &'static str, reads_audio: bool) -> Self {
+        Self { about_output, about_resume, reads_audio, ..Self::default() }
     }
 
     /// Adds the letters of options that are registered.

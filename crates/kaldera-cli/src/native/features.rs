@@ -430,6 +430,7 @@ impl Options {
         let corpus = CorpusOptions::new(
             "File to write, ending in .ark, .npz or .safetensors",
             "Continue an interrupted run with the same options",
+            true,
         );
         Self { corpus, vtln_warp: 1.0, ..Self::default() }
     }

@@ -5,10 +5,10 @@ mod digits {
     use std::path::Path;
     use std::process::ExitCode;
 
-    use super::{Trouble, print};
+    use super::{CliError, print};
 
-    pub(super) fn write(folder: &Path) -> Result<ExitCode, Trouble> {
-        let failed = |error| Trouble::Failed(format!("cannot write {}: {error}", folder.display()));
+    pub(super) fn write(folder: &Path) -> Result<ExitCode, CliError> {
+        let failed = |error| CliError::Failed(format!("cannot write {}: {error}", folder.display()));
         kaldera_digits::write_model(folder).map_err(failed)?;
         print(&format!("written to {}: a model of English digits, and digits.wav\n", folder.display()))?;
         Ok(ExitCode::SUCCESS)
@@ -19,11 +19,11 @@ mod digits {
     use std::path::Path;
     use std::process::ExitCode;
 
-    use super::Trouble;
+    use super::CliError;
 
-    pub(super) fn write(_folder: &Path) -> Result<ExitCode, Trouble> {
+    pub(super) fn write(_folder: &Path) -> Result<ExitCode, CliError> {
         let how = "cargo install --path crates/kaldera-cli --features digits";
-        Err(Trouble::Failed(format!(
+        Err(CliError::Failed(format!(
             "this build has no model of digits: build with the feature `digits`, as in '{how}'"
         )))
     }
@@ -36,11 +36,15 @@ mod import {
 
     use kaldera::Recognizer;
 
-    use super::Trouble;
+    use super::CliError;
 
-    pub(super) fn import(_source: &Path, _given: &super::Given, _output: &Path) -> Result<Option<Recognizer>, Trouble> {
+    pub(super) fn import(
+        _source: &Path,
+        _given: &super::Given,
+        _output: &Path,
+    ) -> Result<Option<Recognizer>, CliError> {
         let how = "cargo install --path crates/kaldera-cli --features onnx";
-        Err(Trouble::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
+        Err(CliError::Failed(format!("this build reads no ONNX files: build with the feature `onnx`, as in '{how}'")))
     }
 }
 
@@ -50,9 +54,10 @@ use std::sync::Arc;
 
 use kaldera::Recognizer;
 use kaldera::feat::options::Registry as _;
+use kaldera::recognizer::AnyDecoder;
 
-use super::transcribe::{ALLOW_OUTSIDE, Decoding};
-use super::{Trouble, arguments, print};
+use super::transcribe::{ALLOW_OUTSIDE, Decoding, Opened};
+use super::{CliError, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
 
@@ -105,7 +110,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, model(call))
 }
 
-fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn model(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut output, mut given, mut allow_outside) = (String::new(), Given::default(), false);
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "Folder to write");
@@ -148,32 +153,35 @@ fn model(call: Call<'_>) -> Result<ExitCode, Trouble> {
         [operation] if operation == "digits" && !output.is_empty() && no_import => digits::write(Path::new(&output)),
         _ => {
             let usages = "expected 'check MODEL', 'import SOURCE -o MODEL' or 'digits -o MODEL'";
-            Err(Trouble::Usage(usages.to_owned()))
+            Err(CliError::Usage(usages.to_owned()))
         }
     }
 }
 
-fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, Trouble> {
-    report(Decoding::of_model(allow_outside).open(folder)?, folder)
+fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, CliError> {
+    match Decoding::of_model(allow_outside).open(folder)? {
+        Opened::Recognizer(recognizer) => report(*recognizer, folder),
+        Opened::Archives(archives) => {
+            report_decoder(&archives.decoder, "", "log-probabilities of an archive, by key", folder)
+        }
+    }
 }
 
-fn report(recognizer: Recognizer, folder: &Path) -> Result<ExitCode, Trouble> {
+fn report(recognizer: Recognizer, folder: &Path) -> Result<ExitCode, CliError> {
     let recognizer = Arc::new(recognizer);
-    let times = recognizer.times();
-    let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
-    let audio = match recognizer.samp_freq() {
-        Some(samp_freq) => {
-            let stream = recognizer.stream("check", samp_freq).map_err(|error| Trouble::failed(&error))?;
-            let streams = match stream.keeps_state() {
-                true => "streams keep a state",
-                false => "it needs whole utterances: streams compute a sentence again for each result",
-            };
-            format!("audio of {samp_freq} Hz; {streams}")
-        }
-        None => "log-probabilities of an archive, by key".to_owned(),
+    let samp_freq = recognizer.samp_freq();
+    let stream = recognizer.stream("check", samp_freq).map_err(|error| CliError::failed(&error))?;
+    let streams = match stream.keeps_state() {
+        true => "streams keep a state",
+        false => "it needs whole utterances: streams compute a sentence again for each result",
     };
-    let tokens = recognizer.vocabulary().len();
     let kind = if recognizer.is_transducer() { "a transducer, " } else { "" };
+    report_decoder(recognizer.decoder(), kind, &format!("audio of {samp_freq} Hz; {streams}"), folder)
+}
+
+fn report_decoder(decoder: &AnyDecoder, kind: &str, audio: &str, folder: &Path) -> Result<ExitCode, CliError> {
+    let (times, tokens) = (decoder.times(), decoder.vocabulary().len());
+    let shift = (times.seconds(1) - times.seconds(0)) * 1000.0;
     print(&format!("{}: {kind}{tokens} tokens, a frame each {shift:.1} ms\n{audio}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -33,7 +33,7 @@ use crate::native::lettering::Lettered;
 use crate::native::spoken::{Posteriors, Spoken, Taking};
 use crate::native::transcribe::ALLOW_OUTSIDE;
 use crate::native::words::Word;
-use crate::native::{Trouble, arguments, print, print_results, svg_paths, text_picture};
+use crate::native::{CliError, arguments, print, print_results, svg_paths, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 
@@ -73,7 +73,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, plot(call))
 }
 
-fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut output, mut frame_shift, mut is_pitch, mut no_pipes) = (String::new(), 10.0_f64, false, false);
     let (mut words, mut model, mut taking) = (String::new(), String::new(), Taking::default());
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
@@ -94,11 +94,11 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let quiet = parser.quiet();
     drop(parser);
     if !(0.0..f64::INFINITY).contains(&frame_shift) {
-        return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
+        return Err(CliError::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
     let is_spoken = !words.is_empty() || !model.is_empty();
     if is_spoken && (frame_shift == 0.0 || is_pitch) {
-        return Err(Trouble::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
+        return Err(CliError::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
     }
     taking.reading = taking.reading.with_pipes(if no_pipes { Pipes::Never } else { Pipes::Named });
     let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
@@ -116,18 +116,20 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
             Picture::of_speech(spoken, frame_shift / 1000.0)?
         }
         [_, ..] if is_spoken => {
-            return Err(Trouble::Usage("--words and --model need a RECORDING, and the argument is not one".to_owned()));
+            return Err(CliError::Usage(
+                "--words and --model need a RECORDING, and the argument is not one".to_owned(),
+            ));
         }
         [recording] if is_recording(recording) => {
             Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &taking)?
         }
         [_, ..] if taking.channel != ChannelChoice::First => {
-            return Err(Trouble::Usage("--channel is for a RECORDING, and the argument is not one".to_owned()));
+            return Err(CliError::Usage("--channel is for a RECORDING, and the argument is not one".to_owned()));
         }
         [feats, key @ ..] if key.len() <= 1 => {
             let text = |argument: &OsString| match argument.to_str() {
                 Some(text) => Ok(text.to_owned()),
-                None => Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned())),
+                None => Err(CliError::Usage("FEATS and KEY must be UTF-8".to_owned())),
             };
             let key = key.first().map(text).transpose()?;
             let found = find(&text(feats)?, key.as_deref(), !no_pipes)?;
@@ -135,7 +137,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
         }
         _ => {
             let found = arguments.len();
-            return Err(Trouble::Usage(format!("expected FEATS and KEY, or a RECORDING, found {found} arguments")));
+            return Err(CliError::Usage(format!("expected FEATS and KEY, or a RECORDING, found {found} arguments")));
         }
     };
     let left_out = picture.words_left_out(format.is_some());
@@ -145,11 +147,11 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let Some(format) = format else {
         return print_results(&log::for_stdout(&picture.text())).map(|()| ExitCode::SUCCESS);
     };
-    let partial = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
+    let partial = PartialFile::create(&output).map_err(|error| CliError::failed(&error))?;
     let unwritten = |reason: String| {
         // The error must not show the temporary name.
         let reason = reason.replace(&*partial.path().to_string_lossy(), &output);
-        Trouble::Failed(format!(
+        CliError::Failed(format!(
             "cannot write '{output}': {reason}; it needs a folder that exists, may be written to and has space"
         ))
     };
@@ -157,7 +159,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     if stop.load(Ordering::Relaxed) {
         return Ok(interrupt::stopped());
     }
-    partial.finish().map_err(|error| Trouble::failed(&error))?;
+    partial.finish().map_err(|error| CliError::failed(&error))?;
     if !quiet {
         print(&format!("{}\n", log::printable(&format!("{output}: {}", picture.summary()))))?;
     }
@@ -165,7 +167,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
 }
 
 /// Returns an error if the picture would replace one of its inputs.
-fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), Trouble> {
+fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), CliError> {
     let existing = ExistingFiles::of([output]);
     for input in arguments {
         let listed = match input.to_str() {
@@ -175,9 +177,9 @@ fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), Troubl
             }
             _ => Ok(()),
         };
-        listed.map_err(|error| Trouble::Usage(log::one_line(&error)))?;
+        listed.map_err(|error| CliError::Usage(log::one_line(&error)))?;
         if existing.find(input).is_some() {
-            return Err(Trouble::Usage(format!("-o {output} would overwrite the input {}", input.display())));
+            return Err(CliError::Usage(format!("-o {output} would overwrite the input {}", input.display())));
         }
     }
     Ok(())
@@ -219,15 +221,15 @@ impl Picture {
         (key, features): (String, Matrix<f32>),
         frame_shift: f64,
         is_pitch: bool,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CliError> {
         if features.is_empty() {
-            return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
+            return Err(CliError::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
         }
         let mut picture = Self { key: key.clone(), frame_shift, ..Self::default() };
         match (is_pitch, features.num_cols()) {
             (true, 2) => picture.pitch = Some(features),
             (true, dims) => {
-                return Err(Trouble::Failed(format!(
+                return Err(CliError::Failed(format!(
                     "'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2"
                 )));
             }
@@ -238,12 +240,12 @@ impl Picture {
         Ok(picture)
     }
 
-    fn of_recording(path: &Path, frame_shift: f64, taking: &Taking) -> Result<Self, Trouble> {
-        let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
+    fn of_recording(path: &Path, frame_shift: f64, taking: &Taking) -> Result<Self, CliError> {
+        let inputs = Inputs::from_paths([path]).map_err(|error| CliError::failed(&error))?;
         let [utterance] = inputs.utterances() else {
-            return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
+            return Err(CliError::Usage(format!("{} is more than one recording", path.display())));
         };
-        let failed = |error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
+        let failed = |error| CliError::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
         let key = utterance.key.clone();
         let (spectra, frame) = spectrogram(&inputs, frame_shift, taking, &key).map_err(failed)?;
         let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
@@ -263,10 +265,10 @@ impl Picture {
     }
 
     /// Creates a spectrogram with words over it, and posteriors below if there is a model.
-    fn of_speech(spoken: Spoken, frame_shift: f64) -> Result<Self, Trouble> {
+    fn of_speech(spoken: Spoken, frame_shift: f64) -> Result<Self, CliError> {
         let Spoken { key, recording, words, posteriors, .. } = spoken;
         let seconds = f64::from(recording.duration());
-        let failed = |error| Trouble::Failed(format!("{key}: {}", log::one_line(&error)));
+        let failed = |error| CliError::Failed(format!("{key}: {}", log::one_line(&error)));
         let inputs = Inputs::new(vec![Utterance::new(&key, recording)]).map_err(failed)?;
         let (spectra, _) = spectrogram(&inputs, frame_shift, &Taking::default(), &key).map_err(failed)?;
         let mut maps = vec![spectra];
@@ -396,11 +398,11 @@ enum Format {
 }
 
 impl Format {
-    fn of(output: &str) -> Result<Self, Trouble> {
+    fn of(output: &str) -> Result<Self, CliError> {
         match Path::new(output).extension().and_then(|ending| ending.to_str()) {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),
-            _ => Err(Trouble::Usage(format!("'{output}' must end in .png or .svg"))),
+            _ => Err(CliError::Usage(format!("'{output}' must end in .png or .svg"))),
         }
     }
 
@@ -450,8 +452,8 @@ fn is_rspecifier(text: &str) -> bool {
 /// read by random access from a script file, or by a scan of the file.
 ///
 /// Commands in a script file run only if `pipes` is `true`.
-fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f32>), Trouble> {
-    let failed = |error: kaldera::io::Error| Trouble::failed(&error);
+fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f32>), CliError> {
+    let failed = |error: kaldera::io::Error| CliError::failed(&error);
     let rspecifier = rspecifier(feats);
     let is_script = is_rspecifier(&rspecifier)
         && rspecifier.split(':').next().is_some_and(|options| options.split(',').any(|option| option == "scp"));
@@ -477,11 +479,11 @@ fn find(feats: &str, key: Option<&str>, pipes: bool) -> Result<(String, Matrix<f
     })?;
     match (key, found, keys.len()) {
         (None, Some(found), 1) | (Some(_), Some(found), _) => Ok(found),
-        (_, _, 0) => Err(Trouble::Failed(format!("{feats} is empty: there is nothing to show"))),
+        (_, _, 0) => Err(CliError::Failed(format!("{feats} is empty: there is nothing to show"))),
         (None, ..) => {
-            Err(Trouble::Usage(format!("{feats} has several matrices: give the KEY of one, {}", listed(&keys))))
+            Err(CliError::Usage(format!("{feats} has several matrices: give the KEY of one, {}", listed(&keys))))
         }
-        (Some(key), ..) => Err(Trouble::Failed(format!("{feats} has no '{key}'; it has {}", listed(&keys)))),
+        (Some(key), ..) => Err(CliError::Failed(format!("{feats} has no '{key}'; it has {}", listed(&keys)))),
     }
 }
 
@@ -497,9 +499,9 @@ fn each(
     rspecifier: &str,
     pipes: bool,
     mut take: impl FnMut(String, Matrix<f32>) -> ControlFlow<()>,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     if is_rspecifier(rspecifier) {
-        let failed = |error: kaldera::io::Error| Trouble::failed(&error);
+        let failed = |error: kaldera::io::Error| CliError::failed(&error);
         let reader = SequentialReader::<Matrix<f32>>::open(rspecifier).map_err(failed)?;
         for entry in if pipes { reader } else { reader.without_pipes() } {
             let (key, features) = entry.map_err(failed)?;

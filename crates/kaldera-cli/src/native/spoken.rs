@@ -7,11 +7,11 @@ use std::path::Path;
 use kaldera::decoder::Hypothesis;
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{ChannelChoice, Inputs, ReadOptions};
-use kaldera::recognizer::{PauseOptions, Recognizer};
+use kaldera::recognizer::PauseOptions;
 use kaldera::{Error, Recording};
 
 use super::CliError;
-use super::transcribe::Decoding;
+use super::transcribe::{Decoding, Opened};
 use super::words::{self, Word};
 use crate::log;
 
@@ -70,9 +70,9 @@ impl Spoken {
             spoken.words = words::read(words, &spoken.key)?;
         }
         if !model.is_empty() {
-            let recognizer = Decoding::of_model(taking.allow_outside).open(Path::new(model))?;
-            spoken.ask(&recognizer, words.is_empty()).map_err(|error| failed(&error))?;
-            spoken.files = recognizer.files().iter().map(OsString::from).collect();
+            let opened = Decoding::of_model(taking.allow_outside).open(Path::new(model))?;
+            spoken.ask(&opened, words.is_empty()).map_err(|error| failed(&error))?;
+            spoken.files = opened.files().into_iter().map(OsString::from).collect();
         }
         let seconds = f64::from(spoken.recording.duration());
         if let Some((count, first)) = words::clip(&mut spoken.words, seconds) {
@@ -85,20 +85,26 @@ impl Spoken {
     }
 
     /// Adds the posteriors of a model, and its words if `wants_words`.
-    fn ask(&mut self, recognizer: &Recognizer, wants_words: bool) -> Result<(), Error> {
+    fn ask(&mut self, model: &Opened, wants_words: bool) -> Result<(), Error> {
         let audio = self.recording.audio()?;
         let audio = audio.with_key(&self.key);
-        let tokens = recognizer.vocabulary();
-        // A transducer has no posteriors that depend only on the frame.
-        let log_probs = match recognizer.is_transducer() {
-            true => None,
-            false => Some(recognizer.log_probs(std::slice::from_ref(&audio))?),
+        let decoder = model.decoder();
+        let (tokens, times) = (decoder.vocabulary(), decoder.times());
+        let archived = match model {
+            Opened::Archives(archives) => {
+                archives.log_probs(&self.key).ok_or_else(|| Error::NoLogProbs { utterance: self.key.clone() })?
+            }
+            Opened::Recognizer(_) => &[],
         };
-        if let Some(mut log_probs) = log_probs.filter(|log_probs| log_probs.num_rows() > 0) {
-            log_probs.values_mut().iter_mut().for_each(|value| *value = value.exp());
-            let (rows, columns) = (log_probs.num_rows(), log_probs.width());
-            let probabilities = Matrix::from_vec(rows, columns, log_probs.values().to_vec())?;
-            let times = recognizer.times();
+        let log_probs = match model {
+            // A transducer has no posteriors that depend only on the frame.
+            Opened::Recognizer(recognizer) if recognizer.is_transducer() => vec![],
+            Opened::Recognizer(recognizer) => recognizer.log_probs(std::slice::from_ref(&audio))?.values().to_vec(),
+            Opened::Archives(_) => decoder.of_tokens(&self.key, archived)?.into_owned(),
+        };
+        if !log_probs.is_empty() {
+            let probabilities = log_probs.iter().map(|value| value.exp()).collect();
+            let probabilities = Matrix::from_vec(log_probs.len() / tokens.len(), tokens.len(), probabilities)?;
             self.posteriors = Some(Posteriors {
                 probabilities,
                 frame_shift: times.seconds(1) - times.seconds(0),
@@ -107,8 +113,13 @@ impl Spoken {
         }
         if wants_words {
             let nothing = Hypothesis::default();
-            let transcript = recognizer.transcribe_long(&audio, &PauseOptions::default())?;
-            let best = transcript.recognition.best().unwrap_or(&nothing);
+            let found = match model {
+                Opened::Recognizer(recognizer) => {
+                    recognizer.transcribe_long(&audio, &PauseOptions::default())?.recognition
+                }
+                Opened::Archives(_) => decoder.decode(&self.key, archived)?,
+            };
+            let best = found.best().unwrap_or(&nothing);
             self.words = best.words.iter().map(|word| Word::new(&word.text, word.start, word.end)).collect();
         }
         Ok(())

@@ -22,7 +22,7 @@ use self::suspicion::Suspicion;
 use super::corpus::CHANNEL;
 use super::live_line::LiveLine;
 use super::transcribe::{Decoding, take_model};
-use super::{Trouble, arguments, print_results, transcripts};
+use super::{CliError, arguments, print_results, transcripts};
 use crate::log::{printable, say};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
@@ -78,7 +78,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, stream(call))
 }
 
-fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
+fn stream(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut decoding, mut samp_freq, mut chunk_ms, mut partial) = (Decoding::default(), 0.0_f32, 100.0_f32, false);
     let (mut num_channels, mut channel) = (0_u64, ChannelChoice::default());
     let mut format = FORMATS[0].to_owned();
@@ -98,18 +98,18 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
         "jsonl" => Format::JsonLines,
         "ctm" if partial => {
             let text = "option --partial: CTM has no partial words; use --format=jsonl";
-            return Err(Trouble::Usage(text.to_owned()));
+            return Err(CliError::Usage(text.to_owned()));
         }
         "ctm" => Format::Ctm,
         _ => Format::Text,
     };
     let model = take_model(&mut paths)?;
     if !paths.is_empty() {
-        return Err(Trouble::Usage("expected only MODEL: audio is read from standard input".to_owned()));
+        return Err(CliError::Usage("expected only MODEL: audio is read from standard input".to_owned()));
     }
-    let recognizer = Arc::new(decoding.open(&model)?);
+    let recognizer = Arc::new(decoding.recognizer(&model)?);
     let Some(num_channels) = usize::try_from(num_channels).ok().filter(|&count| count <= MAX_CHANNELS) else {
-        return Err(Trouble::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
+        return Err(CliError::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
     };
     let given = Given { samp_freq, num_channels, channel };
     let source = Source::begin(&mut io::stdin().lock(), recognizer.samp_freq(), given)?;
@@ -121,7 +121,9 @@ fn stream(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let chunk = (source.format.samp_freq() * chunk_ms / 1000.0) as usize;
     let max_chunk = MAX_CHUNK / source.format.num_channels();
     if !(1..=max_chunk).contains(&chunk) {
-        return Err(Trouble::Usage(format!("option --chunk: {chunk_ms} ms are {chunk} samples, not 1 to {max_chunk}")));
+        return Err(CliError::Usage(format!(
+            "option --chunk: {chunk_ms} ms are {chunk} samples, not 1 to {max_chunk}"
+        )));
     }
     let is_terminal = io::stdout().is_terminal();
     let show = if partial {
@@ -151,8 +153,8 @@ fn recognise(
     chunk: usize,
     mut output: Output,
     stop: &'static AtomicBool,
-) -> Result<(Latency, Option<Trouble>), Trouble> {
-    let failed = |error: Error| Trouble::failed(&error);
+) -> Result<(Latency, Option<CliError>), CliError> {
+    let failed = |error: Error| CliError::failed(&error);
     let mut live = LiveRecognizer::new(recognizer, source.format.samp_freq()).map_err(failed)?;
     let mut suspicion = source.is_raw.then(|| Suspicion::new(source.format.samp_freq()));
     let mut chunks = Chunks::begin(source, chunk, stop)?;
@@ -215,7 +217,7 @@ struct Output {
 
 impl Output {
     /// Writes the words of an utterance that has ended, or handles its end without words.
-    fn ended(&mut self, found: Option<&Recognition>) -> Result<(), Trouble> {
+    fn ended(&mut self, found: Option<&Recognition>) -> Result<(), CliError> {
         let text = found.map(Recognition::text).unwrap_or_default();
         match (self.show, self.format, found) {
             (Show::Terminal, _, _) => print_results(&self.line.end(&text)),
@@ -228,14 +230,14 @@ impl Output {
             (_, Format::Ctm, Some(found)) => {
                 let mut lines = vec![];
                 let words = found.best().map_or(&[][..], |best| &best.words);
-                write_ctm(&mut lines, RECORDING, "1", words).map_err(|error| Trouble::failed(&error))?;
+                write_ctm(&mut lines, RECORDING, "1", words).map_err(|error| CliError::failed(&error))?;
                 String::from_utf8_lossy(&lines).lines().try_for_each(|line| self.lines(line))
             }
         }
     }
 
     /// Shows the words so far.
-    fn so_far(&mut self, found: &Recognition) -> Result<(), Trouble> {
+    fn so_far(&mut self, found: &Recognition) -> Result<(), CliError> {
         let text = found.text();
         match (self.show, self.format) {
             (Show::Nothing, _) => Ok(()),
@@ -246,7 +248,7 @@ impl Output {
     }
 
     /// Writes a line, without control characters on a terminal.
-    fn lines(&self, line: &str) -> Result<(), Trouble> {
+    fn lines(&self, line: &str) -> Result<(), CliError> {
         print_results(&if self.is_terminal { format!("{}\n", printable(line)) } else { format!("{line}\n") })
     }
 }

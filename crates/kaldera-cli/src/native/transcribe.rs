@@ -12,13 +12,15 @@ use kaldera::decoder::HotWord;
 use kaldera::decoder::align::{CaptionOptions, write_srt};
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
-use kaldera::recognizer::{AllOptions, DecodingOptions, PauseOptions, Recognizer, Transcript};
+use kaldera::recognizer::{AllOptions, AnyDecoder, DecodingOptions, PauseOptions, Recognizer, Transcript};
 
+use super::align;
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
+use super::decode::Archives;
 use super::files::{is_standard, read_text};
 use super::operation::refuse_overwriting;
 use super::transcripts::{FORMATS, Format, Writing, about_formats, key_of};
-use super::{Trouble, arguments, print_results};
+use super::{CliError, arguments, print_results};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
 
@@ -30,11 +32,11 @@ Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio files, folders,
 data folders of Kaldi, FILE.scp and FILE.jsonl. For a model with an archive of log-probabilities as
-its network, INPUTS are the archive or a list of its keys. Without -o a line 'KEY WORDS' for each
-recording is written to standard output, or the format of --format. OUT appears complete or not at
-all, in the order of the inputs for any number of --jobs. Recordings longer than --max-part are cut
-at pauses. Recordings of another sample rate are resampled. Recordings that cannot be used are
-skipped and listed at the end.
+its network, INPUTS are the archive or a list of its keys; 'kaldera decode' takes other archives.
+Without -o a line 'KEY WORDS' for each recording is written to standard output, or the format of
+--format. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
+Recordings longer than --max-part are cut at pauses. Recordings of another sample rate are
+resampled. Recordings that cannot be used are skipped and listed at the end.
 
 Examples:
   kaldera transcribe model/ hello.wav
@@ -98,71 +100,102 @@ impl Decoding {
         Self { allow_outside, ..Self::default() }
     }
 
-    /// Opens the model of a folder with these options.
-    pub(super) fn open(&mut self, model: &Path) -> Result<Recognizer, Trouble> {
-        if !self.hotwords.is_empty() {
-            let name = if is_standard(&self.hotwords) { "standard input" } else { &self.hotwords };
-            self.hot =
-                HotWord::read_lines(&read_text(&self.hotwords)?, name).map_err(|error| Trouble::failed(&error))?;
-            if self.hot.is_empty() {
-                return Err(Trouble::Failed(format!("{name}: there is no hot word in it")));
-            }
+    /// Opens the model of a folder with these options, or the archive in place of its network.
+    pub(super) fn open(&mut self, model: &Path) -> Result<Opened, CliError> {
+        self.read_hotwords()?;
+        match self.opened(model) {
+            Err(Error::ModelArchive { archive, .. }) => Archives::open(self, model, &[archive]).map(Opened::Archives),
+            Err(error) => Err(self.trouble(&error)),
+            Ok(recognizer) => Ok(Opened::Recognizer(Box::new(recognizer))),
         }
-        // Paths are relative to the current folder, not to the model.
-        let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
-        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        let change = |mut options: DecodingOptions| {
-            if !self.lm.is_empty() {
-                options = options.with_language_model(Some(path(&self.lm)));
-            }
-            if !self.graph.is_empty() {
-                options = options.with_graph(Some(path(&self.graph)));
-            }
-            if !self.hotwords.is_empty() {
-                options = options.with_hotwords(self.hot.clone());
-            }
-            // NaN was once the value of an absent weight.
-            if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
-                options = options.with_hotword_weight(weight);
-            }
-            if let Some(weight) = self.lm_weight.filter(|weight| !weight.is_nan()) {
-                options = options.with_lm_weight(weight);
-            }
-            if let Some(score) = self.word_score.filter(|score| !score.is_nan()) {
-                options = options.with_word_score(score);
-            }
-            if let Some(count) = self.nbest {
-                options = options.with_n_best(number(count));
-            }
-            if let Some(beam) = self.beam {
-                options = options.with_beam(Some(number(beam)));
-            }
-            if let Some(scale) = self.acoustic_scale.filter(|scale| !scale.is_nan()) {
-                options = options.with_acoustic_scale(scale);
-            }
-            if let Some(count) = self.max_active {
-                options = options.with_max_active(number(count));
-            }
-            options
-        };
+    }
+
+    /// Opens the model of a folder, whose network must be one.
+    pub(super) fn recognizer(&mut self, model: &Path) -> Result<Recognizer, CliError> {
+        self.read_hotwords()?;
+        self.opened(model).map_err(|error| self.trouble(&error))
+    }
+
+    fn opened(&self, model: &Path) -> Result<Recognizer, Error> {
+        match self.allow_outside {
+            true => Recognizer::open_outside(model, |options| self.changed(options)),
+            false => Recognizer::open_with(model, |options| self.changed(options)),
+        }
+    }
+
+    /// Opens the decoder of a folder for so many outputs of a network.
+    pub(super) fn decoder(&mut self, model: &Path, num_outputs: usize) -> Result<AnyDecoder, CliError> {
+        self.read_hotwords()?;
         let opened = match self.allow_outside {
-            true => Recognizer::open_outside(model, change),
-            false => Recognizer::open_with(model, change),
+            true => AnyDecoder::open_outside(model, num_outputs, |options| self.changed(options)),
+            false => AnyDecoder::open(model, num_outputs, |options| self.changed(options)),
         };
         opened.map_err(|error| self.trouble(&error))
     }
 
+    /// Reads the file of hot words once.
+    fn read_hotwords(&mut self) -> Result<(), CliError> {
+        if !self.hotwords.is_empty() && self.hot.is_empty() {
+            let name = if is_standard(&self.hotwords) { "standard input" } else { &self.hotwords };
+            self.hot =
+                HotWord::read_lines(&read_text(&self.hotwords)?, name).map_err(|error| CliError::failed(&error))?;
+            if self.hot.is_empty() {
+                return Err(CliError::Failed(format!("{name}: there is no hot word in it")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the options of a model with these in their place.
+    fn changed(&self, mut options: DecodingOptions) -> DecodingOptions {
+        // Paths are relative to the current folder, not to the model.
+        let path = |name: &str| std::path::absolute(name).unwrap_or_else(|_| name.into());
+        let number = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        if !self.lm.is_empty() {
+            options = options.with_language_model(Some(path(&self.lm)));
+        }
+        if !self.graph.is_empty() {
+            options = options.with_graph(Some(path(&self.graph)));
+        }
+        if !self.hotwords.is_empty() {
+            options = options.with_hotwords(self.hot.clone());
+        }
+        // NaN was once the value of an absent weight.
+        if let Some(weight) = self.hotword_weight.filter(|weight| !weight.is_nan()) {
+            options = options.with_hotword_weight(weight);
+        }
+        if let Some(weight) = self.lm_weight.filter(|weight| !weight.is_nan()) {
+            options = options.with_lm_weight(weight);
+        }
+        if let Some(score) = self.word_score.filter(|score| !score.is_nan()) {
+            options = options.with_word_score(score);
+        }
+        if let Some(count) = self.nbest {
+            options = options.with_n_best(number(count));
+        }
+        if let Some(beam) = self.beam {
+            options = options.with_beam(Some(number(beam)));
+        }
+        if let Some(scale) = self.acoustic_scale.filter(|scale| !scale.is_nan()) {
+            options = options.with_acoustic_scale(scale);
+        }
+        if let Some(count) = self.max_active {
+            options = options.with_max_active(number(count));
+        }
+        options
+    }
+
     /// Converts an error; an error in the value of an option names the option.
-    fn trouble(&self, error: &Error) -> Trouble {
-        let Error::ModelKey { key, reason, .. } = error else { return Trouble::failed(error) };
+    fn trouble(&self, error: &Error) -> CliError {
+        let Error::ModelKey { key, reason, .. } = error else { return CliError::failed(error) };
         let options = [
             ("decoding.hotwords", "hotwords", &self.hotwords),
             ("decoding.language-model", "lm", &self.lm),
             ("decoding.graph", "graph", &self.graph),
         ];
         match options.into_iter().find(|(of, _, value)| of == key && !value.is_empty()) {
-            Some((_, name, _)) => Trouble::Failed(format!("option --{name}: {reason}")),
-            None => Trouble::failed(error),
+            Some((_, name, _)) => CliError::Failed(format!("option --{name}: {reason}")),
+            None => CliError::failed(error),
         }
     }
 
@@ -173,9 +206,59 @@ impl Decoding {
     }
 
     /// Returns the files that were read: the files of the model and of the hot words.
-    pub(super) fn files(&self, recognizer: &Recognizer) -> Vec<PathBuf> {
+    pub(super) fn files(&self, model: &Opened) -> Vec<PathBuf> {
         let hotwords = Some(&self.hotwords).filter(|name| !name.is_empty());
-        recognizer.files().iter().cloned().chain(hotwords.map(PathBuf::from)).collect()
+        model.files().into_iter().chain(hotwords.map(PathBuf::from)).collect()
+    }
+}
+
+/// A model that was opened.
+pub(super) enum Opened {
+    Recognizer(Box<Recognizer>),
+    Archives(Archives),
+}
+
+impl Opened {
+    pub(super) fn decoder(&self) -> &AnyDecoder {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.decoder(),
+            Self::Archives(archives) => &archives.decoder,
+        }
+    }
+
+    /// Returns the files of the model and of archives.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let archives = match self {
+            Self::Recognizer(_) => vec![],
+            Self::Archives(archives) => archives.files(),
+        };
+        [self.decoder().files(), &archives].concat()
+    }
+
+    /// Lists recordings, or keys of archives.
+    fn inputs(&self, paths: &[OsString]) -> Result<Inputs, CliError> {
+        let inputs = match self {
+            Self::Recognizer(_) => Inputs::from_paths(paths),
+            Self::Archives(archives) => Inputs::from_paths_or_keys(paths, |path| archives.keys_of(path)),
+        };
+        inputs.map_err(trouble)
+    }
+
+    /// Finds the words of all inputs.
+    pub(super) fn transcribe_all(
+        &self,
+        inputs: &Inputs,
+        options: &AllOptions<'_>,
+        take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
+        progress: impl FnMut(&Summary) + Send,
+    ) -> Result<Summary, Error> {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.transcribe_all(inputs, options, take, progress),
+            Self::Archives(archives) => {
+                let log_probs = |key: &str| archives.log_probs(key);
+                archives.decoder.decode_all(inputs, options, log_probs, take, progress)
+            }
+        }
     }
 }
 
@@ -192,11 +275,13 @@ pub(super) struct TranscriptOptions {
 }
 
 impl TranscriptOptions {
-    /// Creates options with this default format of standard output.
-    pub(super) fn new(default_format: Format) -> Self {
+    /// Creates options with this default format of standard output. With `reads_audio` there are
+    /// the options of recordings.
+    pub(super) fn new(default_format: Format, reads_audio: bool) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its extension selects the format unless --format is given",
             "Continue an interrupted run with the same options; only for .jsonl",
+            reads_audio,
         );
         let captions = CaptionOptions::default();
         let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
@@ -240,12 +325,12 @@ type Job<'j> = dyn FnMut(
 
 impl TranscriptOptions {
     /// Returns the checked options of captions.
-    fn captions(&self) -> Result<CaptionOptions, Trouble> {
+    fn captions(&self) -> Result<CaptionOptions, CliError> {
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let options = self.captions.with_line_length(count(self.line_length)).with_lines(count(self.lines));
         match write_srt(&mut io::sink(), &[], &options) {
             Ok(()) => Ok(options),
-            Err(error) => Err(Trouble::Usage(format!("options --caption-...: {error}"))),
+            Err(error) => Err(CliError::Usage(format!("options --caption-...: {error}"))),
         }
     }
 
@@ -261,15 +346,15 @@ impl TranscriptOptions {
     pub(super) fn write(
         &self,
         tool: &'static str,
-        (settings, recognizer): (&str, &Recognizer),
+        (settings, model): (&str, &Opened),
         read: &[PathBuf],
         paths: &[OsString],
         quiet: bool,
         job: &mut Job<'_>,
-    ) -> Result<ExitCode, Trouble> {
+    ) -> Result<ExitCode, CliError> {
         let corpus = &self.corpus;
         let captions = self.captions()?;
-        let run = corpus.run_with(tool, recognizer.inputs(paths).map_err(trouble)?, quiet)?;
+        let run = corpus.run_with(tool, model.inputs(paths)?, quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
@@ -286,7 +371,7 @@ impl TranscriptOptions {
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
         // Each recording has a single alignment.
-        let (hypotheses, channel) = (tool == TOOL && recognizer.n_best() > 1, corpus.channel);
+        let (hypotheses, channel) = (tool != align::TOOL && model.decoder().n_best() > 1, corpus.channel);
         let writing = Writing { format, captions, hypotheses, channel };
         if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
@@ -295,7 +380,7 @@ impl TranscriptOptions {
                 (output, "") => (format!("OUT is {output}"), "-o OUT.jsonl"),
                 (_, name) => (format!("--format={name} is another form"), "--format=jsonl"),
             };
-            return Err(Trouble::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "--resume supports only lines of JSON, and {found}: use {instead}, or omit --resume"
             )));
         }
@@ -303,12 +388,12 @@ impl TranscriptOptions {
             "" => None,
             _ if is_folder => {
                 fs::create_dir_all(output).map_err(|error| {
-                    Trouble::Failed(format!("cannot make the folder '{}': {error}", output.display()))
+                    CliError::Failed(format!("cannot make the folder '{}': {error}", output.display()))
                 })?;
                 None
             }
             _ if corpus.resume => {
-                let id = RunId::new(settings, inputs).with_files(recognizer.files()).map_err(trouble)?;
+                let id = RunId::new(settings, inputs).with_files(&model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }
@@ -338,18 +423,18 @@ impl TranscriptOptions {
                 }
                 None => match print_results(&log::for_stdout(&String::from_utf8_lossy(&text))) {
                     Ok(()) => Ok(()),
-                    Err(Trouble::Closed) => {
+                    Err(CliError::Closed) => {
                         closed = true;
                         stop.store(true, Ordering::Relaxed);
                         Err(Error::Stopped)
                     }
-                    Err(Trouble::Usage(reason) | Trouble::Failed(reason)) => Err(io::Error::other(reason).into()),
+                    Err(CliError::Usage(reason) | CliError::Failed(reason)) => Err(io::Error::other(reason).into()),
                 },
             }
         };
         let Some(summary) = run.work(|tell| job(inputs, &options, &mut take, tell))? else {
             drop(file);
-            return if closed { Err(Trouble::Closed) } else { Ok(interrupt::stopped()) };
+            return if closed { Err(CliError::Closed) } else { Ok(interrupt::stopped()) };
         };
         let written = match file {
             Some(file) if !file.is_empty() => vec![file.finish().map_err(trouble)?],
@@ -366,12 +451,12 @@ fn file_of(folder: &Path, format: Format, key: &str) -> PathBuf {
 }
 
 /// Returns the files of recordings in a folder, and an error for a file that would be elsewhere.
-fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<PathBuf>, Trouble> {
+fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<PathBuf>, CliError> {
     let of_one = |utterance: &Utterance| {
         let key = &utterance.key;
         if key.is_empty() || key.starts_with('.') || key.contains(|c: char| c == '/' || c == '\\' || c.is_control()) {
             let key = log::printable(key);
-            return Err(Trouble::Usage(format!("the key '{key}' cannot be the name of a file: use .jsonl or .ctm")));
+            return Err(CliError::Usage(format!("the key '{key}' cannot be the name of a file: use .jsonl or .ctm")));
         }
         Ok(file_of(folder, format, key))
     };
@@ -379,9 +464,9 @@ fn files_of_each(folder: &Path, format: Format, inputs: &Inputs) -> Result<Vec<P
 }
 
 /// Removes the model from the plain arguments.
-pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, Trouble> {
+pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, CliError> {
     if paths.is_empty() {
-        return Err(Trouble::Usage("MODEL is missing: a folder with a model.toml".to_owned()));
+        return Err(CliError::Usage("MODEL is missing: a folder with a model.toml".to_owned()));
     }
     Ok(paths.remove(0).into())
 }
@@ -391,8 +476,8 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
     super::end(TOOL, transcribe(call))
 }
 
-fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text));
+fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true));
     let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     decoding.register(&mut parser);
@@ -405,14 +490,14 @@ fn transcribe(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let settings = parser.settings(&NOT_OF_RESULTS);
     drop(parser);
     if max_part.is_nan() || max_part <= 0.0 {
-        return Err(Trouble::Usage(format!("option --max-part: {max_part} is not more than 0")));
+        return Err(CliError::Usage(format!("option --max-part: {max_part} is not more than 0")));
     }
     let model = take_model(&mut paths)?;
-    let recognizer = decoding.open(&model)?;
-    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&recognizer));
-    let of = (settings.as_str(), &recognizer);
+    let opened = decoding.open(&model)?;
+    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&opened));
+    let of = (settings.as_str(), &opened);
     transcripts.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
-        recognizer.transcribe_all(inputs, &options, take, progress)
+        opened.transcribe_all(inputs, &options, take, progress)
     })
 }

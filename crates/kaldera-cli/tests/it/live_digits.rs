@@ -49,6 +49,25 @@ fn whole(recognizer: &Recognizer, samples: &[i16]) -> String {
 }
 
 #[test]
+fn files_in_memory_are_a_model_like_a_folder() {
+    let read = |name: &str| match name {
+        "model.toml" => Ok(kaldera_digits::MODEL_TOML.into()),
+        "tokens.txt" => Ok(kaldera_digits::TOKENS.into()),
+        "network.safetensors" => Ok(kaldera_digits::NETWORK.to_vec()),
+        _ => Err(std::io::Error::other("no such file")),
+    };
+    let recognizer = Recognizer::from_files(read, |options| options).unwrap();
+    let wave = WaveData::read(kaldera_digits::RECORDING).unwrap();
+    let audio = Audio::new(&wave.samples, RATE);
+    let found = recognizer.transcribe(&audio).unwrap();
+    assert_eq!((found.text().as_str(), recognizer.files().len()), (kaldera_digits::TRANSCRIPT, 0));
+    assert_eq!(found, digits().transcribe(&audio).unwrap());
+    let text = |name: &str| if name == "tokens.txt" { Err(std::io::Error::other("torn")) } else { read(name) };
+    let error = Recognizer::from_files(text, |options| options).unwrap_err().to_string();
+    assert!(error.contains("model.toml: key tokens: tokens.txt: torn"), "{error}");
+}
+
+#[test]
 fn two_digits_are_two_words_however_far_they_are_apart() {
     let recognizer = digits();
     let wave = WaveData::read(kaldera_digits::RECORDING).unwrap();

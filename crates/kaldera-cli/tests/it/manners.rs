@@ -4,8 +4,9 @@ use std::process::{Command, Stdio};
 
 use crate::bench::{Bench, Ended, KALDERA};
 
-const NATIVE: [&str; 13] = [
+const NATIVE: [&str; 14] = [
     "transcribe",
+    "decode",
     "stream",
     "align",
     "score",
@@ -92,6 +93,7 @@ fn options_are_listed_by_subject() {
         "compute-and-process-kaldi-pitch-feats",
         "fst make-hlg",
         "transcribe",
+        "decode",
         "stream",
     ]) {
         let help = kaldera(&format!("help {level}")).with(0).stdout;

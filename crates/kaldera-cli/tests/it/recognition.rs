@@ -218,6 +218,53 @@ fn an_archive_of_log_probabilities_needs_no_audio() {
     bench.file("text", "b three\n");
     let ctm = bench.run(&["align", "--text=text", "model", "keys.scp"]).with(1).stdout;
     assert!(ctm.starts_with("b 1 0.000 0.100 three"), "{ctm}");
+    assert!(bench.line("model check model").with(0).stdout.contains("log-probabilities of an archive"));
+    stream(&bench, &["model"], &[]).with(1).tells(&["key network.file", "posteriors.ark", "'kaldera decode'"]);
+    // The list of the archive, whose commands are not run.
+    let description = bench.text("model/model.toml");
+    bench.file("model/model.toml", &description.replace("posteriors.ark", "posteriors.scp"));
+    for path in ["model/posteriors.scp", "model/posteriors.ark"] {
+        assert_eq!(bench.run(&["transcribe", "model", path]).with(0).stdout, all);
+    }
+    bench.run(&["transcribe", "model", "in", "-o", "model/posteriors.ark"]).with(2);
+    bench.file("model/posteriors.scp", "a sh -c 'touch mark' |\n");
+    bench.run(&["transcribe", "model", "in"]).with(1).tells(&["posteriors.scp"]);
+    assert!(!bench.path("mark").exists());
+}
+
+#[test]
+fn log_probabilities_are_decoded_with_the_rest_of_any_model() {
+    let bench = Bench::new();
+    archive_model(&bench);
+    bench.shell("mv model/posteriors.ark x.ark && rm -r model").with(0);
+    random_model(&bench);
+    let decode = |args: &[&str]| bench.run(&[&["decode"][..], args].concat());
+    assert_eq!(decode(&["model", "x.ark"]).with(0).stdout, "a one two\nb three three\n");
+    assert_eq!(decode(&["model", "x.ark", "x.ark"]).with(1).tells(&["a"]).stdout, "a one two\nb three three\n");
+    decode(&["model", "-q", "-j2", "--nbest=2", "-o", "x.jsonl", "--resume", "x.ark"]).with(0);
+    assert!(bench.text("x.jsonl").lines().all(|line| line.contains("hypotheses") && line.contains("\"seconds\":0.0")));
+    let again = decode(&["model", "-j2", "--nbest=2", "-o", "x.jsonl", "--resume", "x.ark"]).with(0);
+    assert!(again.stdout.contains("nothing to do"), "{again:?}");
+    // Without the network the description must have its subsampling, or no network.
+    bench.shell("rm model/network.safetensors").with(0);
+    decode(&["model", "x.ark"]).with(1).tells(&["key subsampling", "network.safetensors"]);
+    let description = bench.text("model/model.toml");
+    bench.file("model/model.toml", &format!("subsampling = 1\n{description}"));
+    let found = decode(&["--format=ctm", "model", "x.ark"]).with(0).stdout;
+    assert!(found.starts_with("a 1 0.010 0.020 one\n"), "{found}");
+    bench.file("model/model.toml", "kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\n");
+    let found = decode(&["--format=ctm", "model", "x.ark"]).with(0).stdout;
+    assert!(found.starts_with("a 1 0.100 0.200 one\n"), "{found}");
+    bench.run(&["transcribe", "model", "in"]).with(1).tells(&["key network.file: it is missing", "kaldera decode"]);
+    decode(&["model"]).with(2).tells(&["ARCHIVE is missing"]);
+    decode(&["--channel=1", "model", "x.ark"]).with(2).tells(&["channel"]);
+    decode(&["model", "nowhere.ark"]).with(1).tells(&["nowhere.ark"]);
+    decode(&["model", "x.wav"]).with(2).tells(&["x.wav", ".ark"]);
+    for output in ["x.ark", "model/tokens.txt"] {
+        decode(&["model", "x.ark", "--format=text", "-o", output]).with(2).tells(&["would overwrite"]);
+    }
+    bench.file("model/tokens.txt", "<blk> 0\none 1\n");
+    decode(&["model", "x.ark"]).with(1).tells(&["key tokens", "4 scores"]);
 }
 
 #[test]

@@ -228,6 +228,11 @@ impl<M: LanguageModel> CtcDecoder<M> {
         &self.vocabulary
     }
 
+    /// The length of frames.
+    pub fn times(&self) -> &FrameTimes {
+        &self.times
+    }
+
     /// The options.
     pub fn options(&self) -> &CtcDecoderOptions {
         &self.options

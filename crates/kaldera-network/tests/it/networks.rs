@@ -77,7 +77,7 @@ fn log_probs(network: &LayerStack, rows: &LodTensor<f32>) -> LodTensor<f32> {
 #[test]
 fn a_network_of_both_directions_has_no_streams() {
     let network = network(true, 3);
-    assert_eq!((network.num_inputs(), network.num_outputs(), network.subsampling()), (Some(INPUTS), TOKENS, 3));
+    assert_eq!((network.num_inputs(), network.num_outputs(), network.subsampling()), (INPUTS, TOKENS, 3));
     assert!(matches!(
         network.stream().unwrap_err(),
         Error::Layer { number: 4, kind: "gru", source } if matches!(*source, Error::NoStream { .. })

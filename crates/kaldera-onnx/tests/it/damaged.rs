@@ -41,7 +41,7 @@ fn compute(file: &Path) -> Result<(), String> {
     Description::read(file, Runtime::default()).map_err(|error| error.to_string())?;
     let options = OnnxOptions::default().with_inputs(8).with_subsampling(Some(2));
     let network = OnnxNetwork::open(file, &options).map_err(|error| error.to_string())?;
-    let width = network.num_inputs().unwrap_or(1);
+    let width = network.num_inputs();
     let rows = LodTensor::from_lengths(&[40], width, vec![0.5; 40 * width]).map_err(|error| error.to_string())?;
     let batch = Batch::new(&["a"], &rows).map_err(|error| error.to_string())?;
     network.log_probs(&batch).map(drop).map_err(|error| error.to_string())

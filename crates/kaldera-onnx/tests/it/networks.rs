@@ -47,7 +47,7 @@ fn log_probabilities_equal(runtime: Runtime, answers: &Value) {
             (layout, 5, subsampling),
             "{name}"
         );
-        let width = network.num_inputs().unwrap();
+        let width = network.num_inputs();
         // With one that has no rows.
         let utterances: Vec<(Vec<f32>, Vec<f32>)> = std::iter::once((vec![], vec![]))
             .chain(

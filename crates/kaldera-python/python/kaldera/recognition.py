@@ -157,22 +157,16 @@ class Recognizer(_kaldera.Recognizer):
 
     def stream(self, sample_rate: float | None = None, *, key: str = "") -> RecognizerStream:
         """A stream of samples of this rate in Hz, the model's if it is left out."""
-        rate = self._model_rate() if sample_rate is None else sample_rate
+        rate = self.sample_rate if sample_rate is None else sample_rate
         return RecognizerStream(self._stream(key, rate), key, rate)
-
-    def _model_rate(self) -> float:
-        if self.sample_rate is None:
-            raise ValueError("this model is log-probabilities of an archive, and takes no audio")
-        return self.sample_rate
 
     def _audio(self, recording: Any, sample_rate: float | None, channel: int | str | None, scale: float) -> tuple:
         """A recording with its channel, and its rate in Hz."""
-        model_rate = self._model_rate()
         if _is_path(recording):
             return _one(recording, sample_rate, channel, scale, first=True)
         if sample_rate is None:
             raise ValueError(
-                f"an array needs sample_rate, that of its samples in Hz: sample_rate={model_rate:g} is the model's, and "
+                f"an array needs sample_rate, that of its samples in Hz: sample_rate={self.sample_rate:g} is the model's, and "
                 "audio of other rates is resampled"
             )
         return (recording, channel), sample_rate

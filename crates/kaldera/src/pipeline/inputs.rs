@@ -193,11 +193,15 @@ impl Inputs {
     /// # Errors
     /// No path at all, a folder or list that cannot be read or is empty.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
-        Self::list(paths, |_| None)
+        Self::from_paths_or_keys(paths, |_| None)
     }
 
-    /// As [`from_paths`](Self::from_paths), but for paths of which `keys` knows all that they have.
-    pub(crate) fn list<P: AsRef<Path>>(
+    /// As [`from_paths`](Self::from_paths), but for paths of which `keys` knows all that they have,
+    /// such as archives of log-probabilities.
+    ///
+    /// # Errors
+    /// As [`from_paths`](Self::from_paths).
+    pub fn from_paths_or_keys<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
         keys: impl Fn(&Path) -> Option<Vec<String>>,
     ) -> Result<Self, Error> {

@@ -24,7 +24,7 @@ impl Inputs {
         let of_folders = self.paths.iter().flat_map(|path| OF_DATA_FOLDERS.map(|name| path.join(name)));
         let of_folders: Vec<_> = of_folders.collect();
         refuse_overwriting(of_folders.iter().map(PathBuf::as_path), outputs)?;
-        let sources = self.utterances().iter().filter_map(|utterance| path_of(&utterance.source));
+        let sources = self.utterances().iter().filter_map(|utterance| utterance.source.path());
         refuse_overwriting(sources, outputs)
     }
 }
@@ -49,15 +49,17 @@ pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, out
     Ok(())
 }
 
-/// The file that a source is, or is in.
-pub(crate) fn path_of(source: &Source) -> Option<&Path> {
-    match source {
-        Source::File(path) | Source::Member { archive: path, .. } => Some(path),
-        Source::Script(rxfilename) | Source::FoundScript(rxfilename) => match classify(rxfilename) {
-            Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) => Some(path.as_ref()),
+impl Source {
+    /// The file that it is, or is in.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::Member { archive: path, .. } => Some(path),
+            Self::Script(rxfilename) | Self::FoundScript(rxfilename) => match classify(rxfilename) {
+                Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) => Some(path.as_ref()),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::Error;
+use crate::pipeline::Pipes;
 use crate::pipeline::limits::{Limited, most_bytes, swells};
 
 /// Calls `take` with the key and the features of each utterance in a file of a format of
@@ -42,20 +43,25 @@ pub fn read_features(
     path: impl AsRef<Path>,
     take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
-    read_features_of(path.as_ref(), true, take)
+    read_features_with(path, Pipes::Named, take)
 }
 
-/// As [`read_features`]; without `pipes`, a line of a script file that has a command is an error.
-pub(crate) fn read_features_of(
-    path: &Path,
-    pipes: bool,
+/// As [`read_features`]; with [`Pipes::Never`], a line of a script file that has a command is an
+/// error.
+///
+/// # Errors
+/// As [`read_features`].
+pub fn read_features_with(
+    path: impl AsRef<Path>,
+    pipes: Pipes,
     mut take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
+    let path = path.as_ref();
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(kind @ ("ark" | "scp")) => {
             let reader = SequentialReader::<Matrix<f32>>::open(&format!("{kind}:{}", path.display()))?;
-            for entry in if pipes { reader.checking_pipes() } else { reader.without_pipes() } {
+            for entry in if pipes == Pipes::Never { reader.without_pipes() } else { reader.checking_pipes() } {
                 let (key, features) = entry?;
                 if take(&key, features)?.is_break() {
                     break;

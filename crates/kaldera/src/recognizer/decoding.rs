@@ -1,6 +1,8 @@
 //! Decoders, which make words of log-probabilities.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,12 +12,14 @@ use fsa::io::{GraphFile, SymbolTable};
 use fsa::{Fsa, Graph};
 use kaldera_base::setters;
 use kaldera_base::text::lines;
-use kaldera_decoder::align::TranscriptWord;
+use kaldera_decoder::align::{AlignOptions, Topology, TranscriptWord, align_words};
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
 use kaldera_decoder::graph::{GraphOptions, GraphRecognizer, GraphStream, WordSpellings};
 use kaldera_decoder::transducer::TransducerOptions;
-use kaldera_decoder::{Error as DecoderError, FrameTimes, HotWord, LogProbs, Recognition, Vocabulary, WordUnits};
-use kaldera_network::Predictor;
+use kaldera_decoder::{
+    Error as DecoderError, FrameTimes, HotWord, LogProbs, Recognition, Segment, Vocabulary, WordUnits,
+};
+use kaldera_network::{Merge, Predictor};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -159,10 +163,27 @@ fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)
 /// The spellings of the lexicon, by words.
 type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
 
-/// The decoder of a [`Recognizer`](super::Recognizer), for its [`new`](super::Recognizer::new).
+/// The decoder of a [`Recognizer`](super::Recognizer), for its [`new`](super::Recognizer::new), or
+/// by itself, for log-probabilities that another program computed.
+///
+/// ```
+/// use kaldera::recognizer::AnyDecoder;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// std::fs::write(folder.join("tokens.txt"), "<blk> 0\nyes 1\nno 2\n")?;
+/// let description = "kind = \"ctc\"\ntokens = \"tokens.txt\"\nframe-shift = 0.04";
+/// std::fs::write(folder.join("model.toml"), description)?;
+/// let decoder = AnyDecoder::open(folder, 3, |options| options)?;
+/// let log_probs = [-0.1, -3.0, -3.0, -3.0, -3.0, -0.1_f32];
+/// assert_eq!(decoder.decode("utt-1", &log_probs)?.text(), "no");
+/// assert_eq!(decoder.align("utt-1", &log_probs, "no")?[0].start, 0.04);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// | decoder | conversion |
 /// |---|---|
+/// | of a model folder | [`open`](Self::open) |
 /// | [`CtcDecoder`] | `into()` |
 /// | [`GraphRecognizer`] | [`from_graph`](Self::from_graph) |
 /// | a transducer's [`Predictor`] | [`from_predictor`](Self::from_predictor) |
@@ -171,6 +192,11 @@ pub struct AnyDecoder {
     search: Search,
     vocabulary: Vocabulary,
     spellings: Spellings,
+    topology: Topology,
+    /// The outputs that are one token, if the network has not merged them.
+    merge: Option<Merge>,
+    /// The files that it, and the rest of its recogniser, were read from.
+    files: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -187,14 +213,21 @@ pub(super) enum DecoderStream<'d> {
     Transducer(Box<SearchStream<'d>>),
 }
 
-impl Model {
-    /// Makes the decoder for the description and the options; a transducer has a predictor.
+impl Model<'_> {
+    /// Makes the decoder of rows of so many values for the description and the options; a
+    /// transducer has a predictor.
     pub(super) fn decoder(
         &self,
-        vocabulary: Vocabulary,
+        columns: usize,
+        times: FrameTimes,
         predictor: Option<Box<dyn Predictor>>,
     ) -> Result<AnyDecoder, Error> {
         let description = &self.description;
+        let durations = description.network.durations.len();
+        let merge = self.merge(columns)?;
+        let merged = merge.as_ref().map_or(columns, Merge::num_tokens);
+        let scores = predictor.as_ref().map_or(merged, |predictor| predictor.num_scores() - durations);
+        let vocabulary = self.vocabulary(scores)?;
         let lexicon = description.lexicon.as_deref().map(|file| self.read_text("lexicon", file)).transpose()?;
         let graph = description.decoding.graph.as_ref().map(|file| ("decoding.graph", file));
         let idle = without_effect(description);
@@ -215,7 +248,10 @@ impl Model {
             (None, Some((key, file))) => self.graph_search(key, file, &vocabulary, &spellings)?,
             (None, None) => self.ctc_search(lexicon.as_deref(), &vocabulary)?,
         };
-        Ok(AnyDecoder { search, vocabulary, spellings })
+        let topology = self.topology();
+        let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::of_search(search, vocabulary) };
+        decoder.check_columns(columns).map_err(|error| self.refuse("network", error.to_string()))?;
+        decoder.with_times(times).map_err(|error| self.refuse("frame-shift", error.to_string()))
     }
 
     fn graph_search(
@@ -400,12 +436,16 @@ impl Model {
     /// Returns the table that `kaldera fst make-hlg` writes next to a graph, if it exists.
     fn table_beside(&self, key: &str, graph: &Path, kind: &str) -> Result<Option<SymbolTable>, Error> {
         let file = beside(graph, kind);
-        if self.path(&file).is_file() { self.table(key, &file).map(Some) } else { Ok(None) }
+        if self.has(&file) { self.table(key, &file).map(Some) } else { Ok(None) }
     }
 }
 
 /// Number of items that a message names.
 const SHOWN: usize = 5;
+
+/// The problem of a transducer where log-probabilities are needed.
+pub(super) const NO_LOG_PROBS: &str =
+    "the scores of a transducer depend on the tokens before: it has no log-probabilities of frames";
 
 /// Names that exporters give to the blank.
 const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
@@ -522,7 +562,7 @@ fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), Stri
 impl From<CtcDecoder<NgramModel>> for AnyDecoder {
     fn from(decoder: CtcDecoder<NgramModel>) -> Self {
         let vocabulary = decoder.vocabulary().clone();
-        Self { search: Search::Ctc(Box::new(decoder)), vocabulary, spellings: Spellings::new() }
+        Self::of_search(Search::Ctc(Box::new(decoder)), vocabulary)
     }
 }
 
@@ -533,9 +573,67 @@ impl From<CtcDecoder> for AnyDecoder {
 }
 
 impl AnyDecoder {
+    /// Opens the decoder of a model's folder without its network, for log-probabilities of
+    /// `num_outputs` outputs. Outputs that the description merges are merged. `change` gets the
+    /// options of decoding of the description.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] and [`Error::ModelKey`] with the wrong file and key, also for a
+    /// transducer, which has no log-probabilities of frames.
+    pub fn open(
+        folder: impl AsRef<Path>,
+        num_outputs: usize,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::open(folder.as_ref(), false)?, num_outputs, change)
+    }
+
+    /// As [`open`](Self::open), for a folder whose description names files outside it. Use it only
+    /// for descriptions of your own: such a file may be any that you can read.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_outside(
+        folder: impl AsRef<Path>,
+        num_outputs: usize,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::open(folder.as_ref(), true)?, num_outputs, change)
+    }
+
+    /// As [`open`](Self::open), for files that `read` returns by name, such as in a browser. See
+    /// [`Recognizer::from_files`](super::Recognizer::from_files).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_files(
+        read: impl Fn(&str) -> io::Result<Vec<u8>>,
+        num_outputs: usize,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        Self::read(Model::from_files(&read)?, num_outputs, change)
+    }
+
+    fn read(
+        mut model: Model<'_>,
+        num_outputs: usize,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+    ) -> Result<Self, Error> {
+        model.description.decoding = change(std::mem::take(&mut model.description.decoding));
+        if model.description.kind == ModelKind::Transducer {
+            return Err(model.refuse("kind", NO_LOG_PROBS));
+        }
+        let decoder = model.decoder(num_outputs, model.times_of_archive()?, model.predictor()?)?;
+        Ok(decoder.with_files(model.files_of_decoder()))
+    }
+
+    fn of_search(search: Search, vocabulary: Vocabulary) -> Self {
+        Self { search, vocabulary, spellings: Spellings::new(), topology: Topology::Ctc, merge: None, files: vec![] }
+    }
+
     /// Makes a search in a decoding graph, whose input labels are the tokens of this vocabulary.
     pub fn from_graph(recognizer: GraphRecognizer, vocabulary: Vocabulary) -> Self {
-        Self { search: Search::Graph(Box::new(recognizer)), vocabulary, spellings: Spellings::new() }
+        Self::of_search(Search::Graph(Box::new(recognizer)), vocabulary)
     }
 
     /// Makes a search over the rows of a transducer's encoder, which is the
@@ -556,7 +654,7 @@ impl AnyDecoder {
         let is_greedy = options.beam == 1 && hot_words.is_none();
         let predictor = Box::new(predictor);
         let search = TransducerSearch::new(predictor, durations, &vocabulary, hot_words, options, is_greedy)?;
-        Ok(Self { search: Search::Transducer(Box::new(search)), vocabulary, spellings: Spellings::new() })
+        Ok(Self::of_search(Search::Transducer(Box::new(search)), vocabulary))
     }
 
     /// Sets the length of frames.
@@ -569,13 +667,37 @@ impl AnyDecoder {
         Ok(self)
     }
 
+    /// Sets the files that the recogniser was read from.
+    pub(super) fn with_files(self, files: Vec<PathBuf>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Returns the files that it was read from. They determine the words, and no output may replace
+    /// them.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// Returns the network's tokens.
-    pub(super) fn vocabulary(&self) -> &Vocabulary {
+    pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
     }
 
+    /// Returns the length of frames of the network's output.
+    pub fn times(&self) -> &FrameTimes {
+        match &self.search {
+            Search::Ctc(decoder) => decoder.times(),
+            Search::Graph(recognizer) => &recognizer.options().times,
+            Search::Transducer(search) => search.times(),
+        }
+    }
+
+    pub(super) fn topology(&self) -> Topology {
+        self.topology
+    }
+
     /// Returns the maximum number of hypotheses of an utterance.
-    pub(super) fn n_best(&self) -> usize {
+    pub fn n_best(&self) -> usize {
         match &self.search {
             Search::Ctc(decoder) => decoder.options().n_best,
             Search::Graph(recognizer) => recognizer.options().n_best,
@@ -583,23 +705,82 @@ impl AnyDecoder {
         }
     }
 
+    /// Takes the merge of outputs, for a network that does it.
+    pub(super) fn take_merge(&mut self) -> Option<Merge> {
+        self.merge.take()
+    }
+
     /// Refuses a network whose rows are not the decoder's.
-    pub(super) fn check_columns(&self, found: usize) -> Result<(), DecoderError> {
+    pub(super) fn check_columns(&self, found: usize) -> Result<(), Error> {
+        if let Some(merge) = &self.merge {
+            return Ok(merge.check_outputs(found)?);
+        }
         let utterance = "the network".to_owned();
         match (self.transducer().map(TransducerSearch::encoder_dim), self.vocabulary.len()) {
-            (Some(expected), _) if expected != found => Err(DecoderError::EncoderDim { utterance, expected, found }),
-            (None, expected) if expected != found => Err(DecoderError::Columns { utterance, expected, found }),
+            (Some(expected), _) if expected != found => {
+                Err(DecoderError::EncoderDim { utterance, expected, found }.into())
+            }
+            (None, expected) if expected != found => Err(DecoderError::Columns { utterance, expected, found }.into()),
             _ => Ok(()),
         }
     }
 
-    /// Returns the words for rows of `columns` values of the network's output.
-    pub(super) fn decode(&self, utterance: &str, rows: &[f32], columns: usize) -> Result<Recognition, Error> {
+    /// Returns the words for log-probabilities, row by row, or for rows of a transducer's encoder.
+    /// Words have the times of their frames.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for values that are no rows; errors of the search.
+    pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
+        let (rows, columns) = (self.of_tokens(utterance, log_probs)?, self.vocabulary.len());
+        let rows = &*rows;
         Ok(match &self.search {
             Search::Transducer(search) => search.decode(utterance, rows)?,
             Search::Ctc(decoder) => decoder.decode(&LogProbs::new(utterance, rows, columns)?)?,
             Search::Graph(_) if rows.is_empty() => Recognition::new(utterance, 0, vec![]),
             Search::Graph(recognizer) => recognizer.decode(&LogProbs::new(utterance, rows, columns)?)?,
+        })
+    }
+
+    /// Aligns the words of a transcript, as [`Recognizer::align`](super::Recognizer::align), with
+    /// log-probabilities, row by row, or with rows of a transducer's encoder. Words have the times
+    /// of their frames.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for a word that the tokens cannot spell, and for an utterance that is
+    /// too short for its transcript.
+    pub fn align(&self, utterance: &str, log_probs: &[f32], transcript: &str) -> Result<Vec<Segment>, Error> {
+        Ok(self.align_frames(utterance, log_probs, transcript)?.0)
+    }
+
+    /// Returns the words of [`align`](Self::align), and the number of frames.
+    pub(super) fn align_frames(
+        &self,
+        utterance: &str,
+        log_probs: &[f32],
+        transcript: &str,
+    ) -> Result<(Vec<Segment>, usize), Error> {
+        let rows = self.of_tokens(utterance, log_probs)?;
+        let words = transcript.split_whitespace().map(|word| self.spelled(word));
+        let words = words.collect::<Result<Vec<_>, _>>()?;
+        if let Some(transducer) = self.transducer() {
+            return Ok((transducer.align(utterance, &rows, &words)?, rows.len() / transducer.encoder_dim()));
+        }
+        let log_probs = LogProbs::new(utterance, &rows, self.vocabulary.len())?;
+        let options = AlignOptions::default()
+            .with_topology(self.topology)
+            .with_blank(self.vocabulary.blank())
+            .with_silence(self.vocabulary.separator());
+        Ok((align_words(&log_probs, &words, &options, self.times())?.words, log_probs.num_frames()))
+    }
+
+    /// Returns the log-probabilities of tokens, as the outputs of some networks are merged.
+    ///
+    /// # Errors
+    /// [`Error::Network`] for values that cannot be merged.
+    pub fn of_tokens<'r>(&self, utterance: &str, log_probs: &'r [f32]) -> Result<Cow<'r, [f32]>, Error> {
+        Ok(match &self.merge {
+            Some(merge) => merge.rows(utterance, log_probs)?.into(),
+            None => log_probs.into(),
         })
     }
 
@@ -621,7 +802,7 @@ impl AnyDecoder {
     }
 
     /// Returns a word with all spellings of the lexicon, or with the spelling in tokens.
-    pub(super) fn spelled(&self, word: &str) -> Result<TranscriptWord, Error> {
+    fn spelled(&self, word: &str) -> Result<TranscriptWord, Error> {
         let vocabulary = &self.vocabulary;
         let spellings = match (self.spellings.get(word), vocabulary.words()) {
             (Some(spellings), _) => spellings.to_vec(),

@@ -2,22 +2,17 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::BufRead;
-use std::ops::ControlFlow;
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
-use kaldera_network::{
-    LayerOptions, LayerStack, Merged, Network, ParameterStore, Predictor, Recorded, StatelessPredictor,
-};
+use kaldera_network::{LayerOptions, LayerStack, Merge, Network, ParameterStore, Predictor, StatelessPredictor};
 use serde::Deserialize;
 use toml::Table;
 
 use crate::Error;
 use crate::pipeline::inputs::beginning;
-use crate::pipeline::overwrite::path_of;
-use crate::pipeline::{Inputs, read_features_of};
 use crate::recognizer::confinement::{self, Bounds};
 use crate::recognizer::decoding::{DecodingOptions, TABLES, beside};
 use crate::recognizer::front_end::ModelFrontEnd;
@@ -54,6 +49,7 @@ pub(super) struct Description {
     pub(super) frame_shift: Option<f64>,
     pub(super) subsampling: Option<usize>,
     pub(super) features: Option<Table>,
+    #[serde(default)]
     pub(super) network: NetworkFile,
     pub(super) graph: Option<PathBuf>,
     pub(super) graph_words: Option<PathBuf>,
@@ -90,25 +86,24 @@ pub(super) enum Words {
 }
 
 /// Files of the network.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct NetworkFile {
-    file: PathBuf,
+    /// The network, or an archive of log-probabilities.
+    file: Option<PathBuf>,
     runtime: Option<String>,
     inputs: Option<usize>,
-    #[serde(default)]
     layers: Vec<LayerOptions>,
     outputs: Option<PathBuf>,
     predictor: Option<PathBuf>,
     joiner: Option<PathBuf>,
-    #[serde(default)]
     pub(super) durations: Vec<usize>,
 }
 
 impl NetworkFile {
-    /// Returns `true` for an archive of log-probabilities.
-    fn is_archive(&self) -> bool {
-        self.file.extension().is_some_and(|ending| ["ark", "scp", "npz"].iter().any(|archive| ending == *archive))
+    /// Returns the archive of log-probabilities, if there is one in place of a network.
+    fn archive(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| ["ark", "scp", "npz"].contains(&ending(file)))
     }
 }
 
@@ -119,7 +114,7 @@ impl Description {
         let cmvn = features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         let named = [
             ("tokens", Some(tokens)),
-            ("network.file", Some(&network.file)),
+            ("network.file", network.file.as_ref()),
             ("network.predictor", network.predictor.as_ref()),
             ("network.joiner", network.joiner.as_ref()),
             ("network.outputs", network.outputs.as_ref()),
@@ -135,14 +130,51 @@ impl Description {
     }
 }
 
-/// A folder and its description.
-#[derive(Debug)]
-pub(super) struct Model {
-    folder: PathBuf,
+/// The files of a model: a folder, or a function that returns the bytes of a name.
+pub(super) enum ModelFiles<'f> {
+    Folder(PathBuf),
+    Memory(&'f dyn Fn(&str) -> io::Result<Vec<u8>>),
+}
+
+impl ModelFiles<'_> {
+    fn open(&self, file: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(fs::File::open(folder.join(file))?),
+            Self::Memory(read) => Box::new(Cursor::new(read(&file.to_string_lossy())?)),
+        })
+    }
+
+    fn has(&self, file: &Path) -> bool {
+        match self {
+            Self::Folder(folder) => folder.join(file).is_file(),
+            Self::Memory(read) => read(&file.to_string_lossy()).is_ok(),
+        }
+    }
+
+    /// Returns the path of a file; its name if there is no folder.
+    fn path(&self, file: &Path) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.join(file),
+            Self::Memory(_) => file.to_owned(),
+        }
+    }
+
+    /// Returns the problem of a file of a folder.
+    fn check(&self, file: &Path, bounds: Bounds) -> Result<(), String> {
+        match self {
+            Self::Folder(folder) => confinement::check(folder, file, bounds),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+/// The files of a model, and its description.
+pub(super) struct Model<'f> {
+    files: ModelFiles<'f>,
     pub(super) description: Description,
 }
 
-impl Model {
+impl Model<'static> {
     /// Reads the description of a folder. With `outside` it may name files outside the folder.
     pub(super) fn open(folder: &Path, outside: bool) -> Result<Self, Error> {
         let path = folder.join(FILE);
@@ -154,25 +186,38 @@ impl Model {
         if size.len() > MAX_BYTES {
             return Err(wrong(format!("it has {} bytes, and a description at most {MAX_BYTES}", size.len())));
         }
-        let text = text::read_file(&path).map_err(|error| wrong(error.to_string()))?;
+        Self::read(ModelFiles::Folder(folder.to_owned()), outside)
+    }
+}
+
+impl<'f> Model<'f> {
+    /// Reads the description of files in memory.
+    pub(super) fn from_files(read: &'f dyn Fn(&str) -> io::Result<Vec<u8>>) -> Result<Self, Error> {
+        Self::read(ModelFiles::Memory(read), false)
+    }
+
+    fn read(files: ModelFiles<'f>, outside: bool) -> Result<Self, Error> {
+        let path = files.path(Path::new(FILE));
+        let wrong = |reason: String| Error::ModelFile { path: path.clone(), reason };
+        let text = files.open(Path::new(FILE)).and_then(text::read).map_err(|error| wrong(error.to_string()))?;
         let description = toml::from_str(&text).map_err(|error| {
             let line =
                 error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.split('\n').count());
             let shown = beginning(text.lines().nth(line - 1).unwrap_or_default().trim());
             wrong(format!("line {line}, '{shown}': {}{}", error.message(), hint(error.message())))
         })?;
-        let model = Self { folder: folder.to_owned(), description };
-        let bounds = match (outside, model.description.network.is_archive()) {
+        let model = Self { files, description };
+        let bounds = match (outside, model.description.network.archive().is_some()) {
             (true, _) => Bounds::Anywhere,
             (false, true) => Bounds::Relative,
             (false, false) => Bounds::Folder,
         };
         for (key, file) in model.description.named_files() {
-            confinement::check(folder, file, bounds).map_err(|reason| model.refuse(key, reason))?;
+            model.files.check(file, bounds).map_err(|reason| model.refuse(key, reason))?;
             let tables =
                 TABLES.iter().filter(|_| ["graph", "decoding.graph"].contains(&key)).map(|kind| beside(file, kind));
             for table in tables {
-                confinement::check(folder, &table, bounds).map_err(|reason| model.refuse(key, reason))?;
+                model.files.check(&table, bounds).map_err(|reason| model.refuse(key, reason))?;
             }
         }
         Ok(model)
@@ -180,12 +225,17 @@ impl Model {
 
     /// Returns the error of a key.
     pub(super) fn refuse(&self, key: &str, reason: impl Into<String>) -> Error {
-        Error::ModelKey { path: self.folder.join(FILE), key: key.to_owned(), reason: reason.into() }
+        Error::ModelKey { path: self.path(Path::new(FILE)), key: key.to_owned(), reason: reason.into() }
     }
 
     /// Returns the path of a file that the description names.
     pub(super) fn path(&self, file: &Path) -> PathBuf {
-        self.folder.join(file)
+        self.files.path(file)
+    }
+
+    /// Returns `true` if there is such a file.
+    pub(super) fn has(&self, file: &Path) -> bool {
+        self.files.has(file)
     }
 
     /// Returns the files that the recogniser is read from.
@@ -193,23 +243,34 @@ impl Model {
     /// # Errors
     /// An error with the key of an ONNX file whose files of weights cannot be determined.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
+        let NetworkFile { file, predictor, joiner, .. } = &self.description.network;
+        if let ModelFiles::Memory(_) = self.files {
+            return Ok(vec![]);
+        }
+        let networks = [("network.file", file), ("network.predictor", predictor), ("network.joiner", joiner)];
+        let mut files = self.files_of_decoder();
+        for (key, file) in networks.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?))) {
+            files.push(self.path(file));
+            if ending(file) == "onnx" {
+                files.extend(self.weights_beside(key, file)?);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the files that the decoder is read from; none in memory.
+    pub(super) fn files_of_decoder(&self) -> Vec<PathBuf> {
+        let ModelFiles::Folder(folder) = &self.files else { return vec![] };
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
         let graph = decoding.graph.as_ref().or(graph.as_ref());
         let words = graph_words.as_ref().filter(|_| graph.is_some());
         let language_model = decoding.language_model.as_ref().or(language_model.as_ref());
-        let networks = [
-            ("network.file", Some(&network.file)),
-            ("network.predictor", network.predictor.as_ref()),
-            ("network.joiner", network.joiner.as_ref()),
-        ];
-        let networks = networks.into_iter().filter_map(|(key, file)| Some((key, file?)));
         let others =
             [network.outputs.as_ref(), lexicon.as_ref(), graph, words, language_model.filter(|_| graph.is_none())];
-        let named =
-            std::iter::once(tokens).chain(networks.clone().map(|(_, file)| file)).chain(others.into_iter().flatten());
+        let named = std::iter::once(tokens).chain(others.into_iter().flatten());
         let mut files: Vec<PathBuf> =
-            std::iter::once(self.folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
+            std::iter::once(folder.join(FILE)).chain(named.map(|file| self.path(file))).collect();
         files.extend(
             graph
                 .into_iter()
@@ -218,18 +279,7 @@ impl Model {
         );
         let cmvn = self.description.features.as_ref().and_then(|table| table.get("cmvn")?.as_str());
         files.extend(cmvn.map(|file| self.path(Path::new(file))));
-        // Also the files that a list names.
-        let network = self.path(&network.file);
-        if network.extension().is_some_and(|ending| ending == "scp")
-            && let Ok(list) = Inputs::from_paths([&network])
-        {
-            files.extend(list.utterances().iter().filter_map(|one| path_of(&one.source)).map(Path::to_owned));
-            files.dedup();
-        }
-        for (key, file) in networks.filter(|(_, file)| file.extension().is_some_and(|ending| ending == "onnx")) {
-            files.extend(self.weights_beside(key, file)?);
-        }
-        Ok(files)
+        files
     }
 
     /// Returns the files next to an ONNX file with its weights, such as `model.onnx.data`.
@@ -265,31 +315,41 @@ impl Model {
         text::uncompressed(self.opened(key, file)?).map_err(|error| self.in_file(key, file, &error))
     }
 
-    fn opened(&self, key: &str, file: &Path) -> Result<fs::File, Error> {
-        fs::File::open(self.path(file)).map_err(|error| self.in_file(key, file, &error))
+    fn opened(&self, key: &str, file: &Path) -> Result<Box<dyn Read>, Error> {
+        self.files.open(file).map_err(|error| self.in_file(key, file, &error))
+    }
+
+    /// Reads the tensors of the network.
+    fn weights(&self, file: &Path) -> Result<ParameterStore<f32>, String> {
+        let read = match self.files {
+            ModelFiles::Folder(_) => ParameterStore::load(self.path(file)),
+            ModelFiles::Memory(read) => {
+                ParameterStore::from_bytes(&read(&file.to_string_lossy()).map_err(|error| error.to_string())?)
+            }
+        };
+        read.map_err(|error| error.to_string())
+    }
+
+    /// Returns the file of the network. An archive of log-probabilities in its place is an error.
+    pub(super) fn network_file(&self) -> Result<&Path, Error> {
+        let network = &self.description.network;
+        if let Some(archive) = network.archive() {
+            return Err(Error::ModelArchive { path: self.path(FILE.as_ref()), archive: self.path(archive) });
+        }
+        network.file.as_deref().ok_or_else(|| {
+            let remedy = "'kaldera decode' and AnyDecoder::open decode log-probabilities without a network";
+            self.refuse("network.file", format!("it is missing: {remedy}"))
+        })
     }
 
     pub(super) fn front_end(&self) -> Result<ModelFrontEnd, Error> {
-        match &self.description.features {
-            Some(table) => {
-                let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
-                ModelFrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(|error| {
-                    match error {
-                        Error::Feat(error) => self.refuse("features", error.to_string()),
-                        error => error,
-                    }
-                })
-            }
-            None => Ok(ModelFrontEnd::none()),
-        }
-    }
-
-    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let network = self.network_of_file(front_end)?;
-        match &self.description.network.outputs {
-            Some(outputs) => Ok(Box::new(self.merged(network, outputs)?)),
-            None => Ok(network),
-        }
+        let table = self.description.features.as_ref();
+        let table = table.ok_or_else(|| self.refuse("features", "it is missing: the network takes features"))?;
+        let refuse = |key: &str, reason| self.refuse(&format!("features.{key}"), reason);
+        ModelFrontEnd::from_table(table, &refuse, &|key, file| self.read_text(key, file)).map_err(|error| match error {
+            Error::Feat(error) => self.refuse("features", error.to_string()),
+            error => error,
+        })
     }
 
     /// Returns the predictor and the joiner of a transducer; `None` for other kinds.
@@ -313,8 +373,8 @@ impl Model {
         }
         // The predictor begins with the blank.
         self.check_blank(self.token_texts()?.len())?;
-        let made: Box<dyn Predictor> = match file.extension().and_then(|ending| ending.to_str()) {
-            Some("onnx") => {
+        let made: Box<dyn Predictor> = match file.as_deref().map(|file| (file, ending(file))) {
+            Some((_, "onnx")) => {
                 let missing = |key: &str, name: &str| {
                     self.refuse(key, format!("the {name}, as exporters call it, is missing: an .onnx file"))
                 };
@@ -322,7 +382,7 @@ impl Model {
                 let joiner = joiner.as_ref().ok_or_else(|| missing("network.joiner", "joiner"))?;
                 self.onnx_predictor(predictor, joiner)?
             }
-            Some("safetensors") => {
+            Some((file, "safetensors")) => {
                 if let Some((key, _)) = [("network.predictor", predictor), ("network.joiner", joiner)]
                     .into_iter()
                     .find(|(_, file)| file.is_some())
@@ -330,7 +390,7 @@ impl Model {
                     return Err(self.refuse(key, "its tensors are in network.file: leave it out"));
                 }
                 let failed = |error: &dyn std::fmt::Display| self.in_file("network.file", file, error);
-                let weights = ParameterStore::load(self.path(file)).map_err(|error| failed(&error))?;
+                let weights = self.weights(file).map_err(|error| failed(&error))?;
                 Box::new(StatelessPredictor::new(&weights, *blank).map_err(|error| failed(&error))?)
             }
             _ => return Err(self.refuse("network.file", "the encoder of a transducer is .onnx or .safetensors")),
@@ -344,13 +404,16 @@ impl Model {
         }
     }
 
-    /// Merges the outputs of a network into the tokens.
-    fn merged(&self, network: Box<dyn Network>, file: &Path) -> Result<Merged, Error> {
+    /// Returns the tokens of so many outputs of the network, if these are merged.
+    pub(super) fn merge(&self, num_outputs: usize) -> Result<Option<Merge>, Error> {
         const KEY: &str = "network.outputs";
+        let Some(file) = &self.description.network.outputs else { return Ok(None) };
         let tokens = self.token_texts()?;
         let text = self.read_text(KEY, file)?;
         let outputs = merged_tokens(&text, &tokens).map_err(|reason| self.in_file(KEY, file, &reason))?;
-        Merged::new(network, outputs, tokens.len()).map_err(|error| self.in_file(KEY, file, &error))
+        let merge = Merge::new(outputs, tokens.len());
+        let merge = merge.and_then(|merge| merge.check_outputs(num_outputs).map(|()| merge));
+        merge.map(Some).map_err(|error| self.in_file(KEY, file, &error))
     }
 
     fn token_texts(&self) -> Result<Vec<String>, Error> {
@@ -359,8 +422,10 @@ impl Model {
         Vocabulary::token_texts(&text).map_err(|error| self.in_file("tokens", tokens, &error))
     }
 
-    fn network_of_file(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { file, runtime, inputs, layers, .. } = &self.description.network;
+    /// Opens the network, whose outputs are not merged.
+    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
+        let NetworkFile { runtime, inputs, layers, .. } = &self.description.network;
+        let file = self.network_file()?;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
             return Err(
@@ -368,31 +433,21 @@ impl Model {
             );
         }
         let path = self.path(file);
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        if runtime.is_some() && ending != Some("onnx") {
+        if runtime.is_some() && ending(file) != "onnx" {
             return Err(self.refuse("network.runtime", "only ONNX files have a runtime: leave it out"));
         }
-        match ending {
-            Some("safetensors" | "onnx") if front_end.samp_freq().is_none() => {
-                Err(self.refuse("features", "it is missing: the network takes features"))
-            }
-            Some("onnx") if !layers.is_empty() => {
+        match ending(file) {
+            "onnx" if !layers.is_empty() => {
                 Err(self.refuse("network.layers", "an ONNX file has its layers inside: leave them out"))
             }
-            Some("onnx") => self.onnx(&path, front_end),
-            Some("safetensors") => {
-                let weights =
-                    ParameterStore::load(&path).map_err(|error| self.refuse("network.file", error.to_string()))?;
+            "onnx" if matches!(self.files, ModelFiles::Memory(_)) => {
+                Err(self.refuse("network.file", "an ONNX file is read from a folder only"))
+            }
+            "onnx" => self.onnx(&path, front_end),
+            "safetensors" => {
+                let weights = self.weights(file).map_err(|error| self.refuse("network.file", error))?;
                 let stack = LayerStack::new(dim, layers, &weights);
                 Ok(Box::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
-            }
-            Some("ark" | "scp" | "npz") => {
-                if front_end.samp_freq().is_some() || !layers.is_empty() {
-                    return Err(
-                        self.refuse("network.file", "an archive of log-probabilities has no features and layers")
-                    );
-                }
-                self.recorded(file)
             }
             _ => Err(self.refuse(
                 "network.file",
@@ -457,51 +512,48 @@ impl Model {
         Err(self.refuse("network.predictor", format!("{}: {NO_ONNX}", predictor.display())))
     }
 
-    /// Reads the log-probabilities of an archive.
-    fn recorded(&self, file: &Path) -> Result<Box<dyn Network>, Error> {
-        let mut columns = None;
-        let mut utterances = vec![];
-        // A folder from elsewhere must not run commands.
-        read_features_of(&self.path(file), false, |key, matrix| {
-            let expected = *columns.get_or_insert(matrix.num_cols());
-            if matrix.num_cols() != expected {
-                let found = matrix.num_cols();
-                let reason = format!("{key} has {found} columns, and utterances before it have {expected}");
-                return Err(self.refuse("network.file", reason));
+    /// Returns the length of frames, without the network if the description has its subsampling.
+    pub(super) fn times_of_archive(&self) -> Result<FrameTimes, Error> {
+        let Description { subsampling, features, network, .. } = &self.description;
+        let NetworkFile { file, runtime, inputs, layers, .. } = network;
+        if network.archive().is_some()
+            && (features.is_some() || runtime.is_some() || inputs.is_some() || !layers.is_empty())
+        {
+            return Err(self.refuse("network.file", "an archive of log-probabilities has no features and layers"));
+        }
+        let front_end = features.as_ref().map(|_| self.front_end()).transpose()?;
+        let subsampling = match subsampling {
+            Some(subsampling) => *subsampling,
+            None if file.is_none() || network.archive().is_some() => 1,
+            None => {
+                let opened = self.front_end().and_then(|front_end| self.network(&front_end));
+                let failed = |error| format!("it is missing, and the network that has it cannot be read: {error}");
+                opened.map_err(|error| self.refuse("subsampling", failed(error)))?.subsampling()
             }
-            utterances.push((key.to_owned(), matrix.into_vec()));
-            Ok(ControlFlow::Continue(()))
-        })
-        .map_err(|error| self.refuse("network.file", error.to_string()))?;
-        let columns = columns.ok_or_else(|| self.refuse("network.file", "there are no log-probabilities in it"))?;
-        Ok(Box::new(Recorded::new(columns, utterances)?))
+        };
+        self.times(front_end.as_ref(), subsampling)
     }
 
-    pub(super) fn times(&self, front_end: &ModelFrontEnd, subsampling: usize) -> Result<FrameTimes, Error> {
+    /// Returns the length of frames of a network with this subsampling.
+    pub(super) fn times(&self, front_end: Option<&ModelFrontEnd>, subsampling: usize) -> Result<FrameTimes, Error> {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
-        let own = front_end.frame_shift();
         if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
             return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
         }
-        let shift = match (frame_shift, own) {
+        let shift = match (frame_shift, front_end) {
             // Frames advance by whole samples: 9.977 ms at 22050 Hz are also 10 ms.
-            (Some(shift), Some(own)) if (shift - own).abs() > front_end.sample_seconds() => {
+            (Some(shift), Some(own)) if (shift - own.frame_shift()).abs() > 1.0 / f64::from(own.samp_freq()) => {
+                let own = own.frame_shift();
                 return Err(self.refuse("frame-shift", format!("it is {shift} s, and that of the features is {own} s")));
             }
             (Some(shift), None) => *shift,
-            (_, Some(own)) => own,
+            (_, Some(own)) => own.frame_shift(),
             (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
         };
-        // An archive does not have its network's subsampling.
-        let subsampling = match described {
-            Some(described) if front_end.samp_freq().is_none() => *described,
-            Some(described) if *described != subsampling => {
-                return Err(
-                    self.refuse("subsampling", format!("it is {described}, and that of the network is {subsampling}"))
-                );
-            }
-            _ => subsampling,
-        };
+        if let Some(described) = described.filter(|&described| described != subsampling) {
+            let reason = format!("it is {described}, and that of the network is {subsampling}");
+            return Err(self.refuse("subsampling", reason));
+        }
         let subsampling = u32::try_from(subsampling).ok().filter(|&subsampling| subsampling > 0);
         let subsampling = subsampling.ok_or_else(|| self.refuse("subsampling", "it must be from 1 to 2^32"))?;
         Ok(FrameTimes::new(shift).with_subsampling(subsampling))
@@ -543,6 +595,11 @@ impl Model {
             (Words::Continuation, None) => Ok(vocabulary.with_words(WordUnits::Continuation)),
         }
     }
+}
+
+/// Returns the ending of a file's name; empty without one.
+fn ending(file: &Path) -> &str {
+    file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
 /// Suggests a name instead of the one that the description does not know.
@@ -628,7 +685,7 @@ mod tests {
             let network = "[network]\nfile = 'x.ark'\n";
             let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\n{}", text.replace("NETWORK\n", network));
             fs::write(folder.path().join(FILE), text).unwrap();
-            Model::open(folder.path(), false).unwrap_err().to_string()
+            Model::open(folder.path(), false).map(drop).unwrap_err().to_string()
         };
         assert!(error("languge-model = 'x'\nNETWORK\n").contains("did you mean 'language-model'?"));
         assert!(error("NETWORK\n[decoding]\nmax_active = 1\n").contains("did you mean 'max-active'?"));
@@ -658,11 +715,13 @@ mod tests {
     fn a_runtime_is_one_of_onnx_files() {
         let folder = tempfile::tempdir().unwrap();
         let model = |network: &str| {
-            let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = {network}");
+            let text =
+                format!("kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures = {{ kind = 'fbank' }}\nnetwork = {network}");
             fs::write(folder.path().join(FILE), text).unwrap();
             Model::open(folder.path(), false).unwrap()
         };
-        let opened = model("{ file = 'x.ark', runtime = 'ort' }").network(&ModelFrontEnd::none()).map(|_| ());
+        let model_of_layers = model("{ file = 'x.safetensors', runtime = 'ort' }");
+        let opened = model_of_layers.front_end().and_then(|front_end| model_of_layers.network(&front_end).map(|_| ()));
         let error = opened.unwrap_err().to_string();
         assert!(error.contains("key network.runtime") && error.contains("only ONNX files"), "{error}");
         #[cfg(feature = "onnx")]

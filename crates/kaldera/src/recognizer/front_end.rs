@@ -15,38 +15,12 @@ use crate::Error;
 use crate::recognizer::digital_silence::DigitalSilence;
 use crate::similar::did_you_mean;
 
-/// The front end, which makes rows of the network's input; it has no features if the network only
-/// uses names.
+/// The front end, which makes rows of the network's input.
 #[derive(Debug)]
-pub(super) struct ModelFrontEnd(Option<Features>);
-
-#[derive(Debug)]
-struct Features {
+pub(super) struct ModelFrontEnd {
     /// The front end for audio of its own rate.
     front_end: kaldi_feat::FrontEnd,
     resamplers: Resamplers,
-}
-
-impl Features {
-    fn new(front_end: kaldi_feat::FrontEnd) -> Self {
-        Self { resamplers: Resamplers::new(front_end.samp_freq()), front_end }
-    }
-
-    /// Returns the resampler to the features' rate; `None` for samples of that rate.
-    fn resampler(&self, found: f32) -> Result<Option<Arc<PolyphaseResample>>, kaldi_feat::Error> {
-        match self.front_end.options().features.must_resample(found)? {
-            true => self.resamplers.get(found),
-            false => Ok(None),
-        }
-    }
-
-    /// Appends the rows of audio of the features' rate, and returns their number.
-    fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
-        let mut own = vec![];
-        let count = self.front_end.compute_into(&mut FrontEndWorkspace::default(), audio, &mut own)?;
-        rows.append(&mut own);
-        Ok(count)
-    }
 }
 
 /// The features of an utterance whose samples come in chunks.
@@ -106,16 +80,11 @@ const KEYS: [&str; 3] = ["kind", "preset", "cmvn"];
 
 impl From<kaldi_feat::FrontEnd> for ModelFrontEnd {
     fn from(front_end: kaldi_feat::FrontEnd) -> Self {
-        Self(Some(Features::new(front_end)))
+        Self { resamplers: Resamplers::new(front_end.samp_freq()), front_end }
     }
 }
 
 impl ModelFrontEnd {
-    /// Makes a front end without features: the network only uses names.
-    pub(super) fn none() -> Self {
-        Self(None)
-    }
-
     /// Reads the features of a table: `kind`, `preset` or both, `cmvn` (a file as FunASR's
     /// `am.mvn`), and options of the kind and of the front end. `refuse` makes an error of a key of
     /// the table and the problem. `read` returns the text of a file of the model, for a key.
@@ -149,42 +118,49 @@ impl ModelFrontEnd {
         with_cmvn.map(Self::from).map_err(|error| refuse("cmvn", format!("{file}: {error}")))
     }
 
-    /// Returns the front end; `None` without features.
-    fn front_end(&self) -> Option<&kaldi_feat::FrontEnd> {
-        self.0.as_ref().map(|features| &features.front_end)
-    }
-
     /// Returns the number of values of a row.
     pub(super) fn dim(&self) -> usize {
-        self.front_end().map_or(0, kaldi_feat::FrontEnd::dim)
+        self.front_end.dim()
     }
 
-    pub(super) fn samp_freq(&self) -> Option<f32> {
-        self.front_end().map(kaldi_feat::FrontEnd::samp_freq)
-    }
-
-    /// Returns the seconds of a sample; 0 without features.
-    pub(super) fn sample_seconds(&self) -> f64 {
-        self.samp_freq().map_or(0.0, |samp_freq| 1.0 / f64::from(samp_freq))
+    pub(super) fn samp_freq(&self) -> f32 {
+        self.front_end.samp_freq()
     }
 
     /// Returns the seconds from one row to the next, which are whole samples.
-    pub(super) fn frame_shift(&self) -> Option<f64> {
-        let front_end = self.front_end()?;
+    pub(super) fn frame_shift(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "rows are fewer than 2^53 samples apart")]
-        let samples = front_end.shift_samples() as f64;
-        Some(samples / f64::from(front_end.samp_freq()))
+        let samples = self.front_end.shift_samples() as f64;
+        samples / f64::from(self.samp_freq())
+    }
+
+    /// Returns the resampler to the features' rate; `None` for samples of that rate.
+    fn resampler(&self, found: f32) -> Result<Option<Arc<PolyphaseResample>>, kaldi_feat::Error> {
+        match self.front_end.options().features.must_resample(found)? {
+            true => self.resamplers.get(found),
+            false => Ok(None),
+        }
+    }
+
+    /// Appends the rows of audio of the features' rate, and returns their number.
+    fn append_own_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, kaldi_feat::Error> {
+        let mut own = vec![];
+        let count = self.front_end.compute_into(&mut FrontEndWorkspace::default(), audio, &mut own)?;
+        rows.append(&mut own);
+        Ok(count)
     }
 
     /// Appends the rows of an utterance, and returns their number.
     pub(super) fn append_rows(&self, audio: &Audio<'_>, rows: &mut Vec<f32>) -> Result<usize, Error> {
-        let Some(features) = self.0.as_ref().filter(|_| !audio.samples.is_empty()) else { return Ok(0) };
+        if audio.samples.is_empty() {
+            return Ok(0);
+        }
         let mut audio = *audio;
         let mut own = vec![];
-        if let Some(resampler) = features.resampler(audio.samp_freq)? {
+        if let Some(resampler) = self.resampler(audio.samp_freq)? {
             audio.samples.check_finite()?;
             OneChannel::from(audio.samples).resample_into(&resampler, &mut own)?;
-            (audio.samples, audio.samp_freq) = (own.as_slice().into(), features.front_end.samp_freq());
+            (audio.samples, audio.samp_freq) = (own.as_slice().into(), self.samp_freq());
         }
         let mut silence = DigitalSilence::new(audio.samp_freq);
         let found = match audio.samples {
@@ -197,7 +173,7 @@ impl ModelFrontEnd {
             silence.fill(&mut filled, &found);
             audio.samples = filled.as_slice().into();
         }
-        Ok(features.append_rows(&audio, rows)?)
+        Ok(self.append_own_rows(&audio, rows)?)
     }
 
     /// Returns the row of digital silence, repeated for all rows that begin within `seconds`, at
@@ -205,18 +181,14 @@ impl ModelFrontEnd {
     /// silence.
     #[cfg(feature = "onnx")]
     pub(super) fn silence(&self, seconds: f64) -> Result<Vec<f32>, Error> {
-        let (Some(samp_freq), Some(shift)) = (self.samp_freq(), self.frame_shift()) else { return Ok(vec![]) };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both are positive and bounded")]
         let (samples, count) = (
-            f64::from(samp_freq).min(MAX_SILENCE) as usize,
-            (seconds / shift - ROUNDING).ceil().clamp(1.0, MAX_SILENCE) as usize,
+            f64::from(self.samp_freq()).min(MAX_SILENCE) as usize,
+            (seconds / self.frame_shift() - ROUNDING).ceil().clamp(1.0, MAX_SILENCE) as usize,
         );
         let mut rows = vec![];
         let silence = vec![0.0; samples];
-        let found = match &self.0 {
-            Some(features) => features.append_rows(&Audio::new(&silence, samp_freq), &mut rows)?,
-            None => 0,
-        };
+        let found = self.append_own_rows(&Audio::new(&silence, self.samp_freq()), &mut rows)?;
         // The first and last rows may differ: they include padding.
         let row = rows.get(found / 2 * self.dim()..).and_then(|rows| rows.get(..self.dim()));
         Ok(row.map_or_else(|| vec![0.0; self.dim()], <[f32]>::to_vec).repeat(count))
@@ -224,25 +196,21 @@ impl ModelFrontEnd {
 
     /// Returns `true` if each row depends on all rows of its utterance.
     pub(super) fn needs_utterance(&self) -> bool {
-        self.front_end().is_some_and(kaldi_feat::FrontEnd::needs_utterance)
+        self.front_end.needs_utterance()
     }
 
     /// Finishes all rows of an utterance; a [`stream`](Self::stream) leaves this step to its
     /// caller.
     pub(super) fn normalize_utterance(&self, rows: &mut [f32]) {
-        if let Some(front_end) = self.front_end() {
-            front_end.finish_rows(rows);
-        }
+        self.front_end.finish_rows(rows);
     }
 
-    /// Creates a stream; `None` without features. Its rows lack the steps that need the whole
-    /// utterance.
-    pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<Option<FrontEndStream>, Error> {
-        let Some(features) = &self.0 else { return Ok(None) };
-        let resampling = features.resampler(samp_freq)?.map(PolyphaseStream::new);
-        let rows = features.front_end.unfinished_stream(key, features.front_end.samp_freq())?;
-        let silence = DigitalSilence::new(features.front_end.samp_freq());
-        Ok(Some(FrontEndStream { resampling, own: vec![], silence, rows }))
+    /// Creates a stream. Its rows lack the steps that need the whole utterance.
+    pub(super) fn stream(&self, key: &str, samp_freq: f32) -> Result<FrontEndStream, Error> {
+        let resampling = self.resampler(samp_freq)?.map(PolyphaseStream::new);
+        let rows = self.front_end.unfinished_stream(key, self.samp_freq())?;
+        let silence = DigitalSilence::new(self.samp_freq());
+        Ok(FrontEndStream { resampling, own: vec![], silence, rows })
     }
 }
 
@@ -329,7 +297,7 @@ mod tests {
             let front_end = front_end(&format!("preset = '{}'", preset.name()));
             let rows = front_end.silence(0.3).unwrap();
             let count = rows.len() / front_end.dim();
-            assert!((count as f64 + 0.5) * front_end.frame_shift().unwrap() > 0.3, "{}: {count} rows", preset.name());
+            assert!((count as f64 + 0.5) * front_end.frame_shift() > 0.3, "{}: {count} rows", preset.name());
             assert!(rows.iter().all(|value| value.is_finite()), "{}", preset.name());
             assert!(rows.chunks(front_end.dim()).all(|row| row == &rows[..front_end.dim()]));
         }
@@ -362,11 +330,10 @@ mod tests {
     #[test]
     fn frames_advance_by_whole_samples() {
         let shift = front_end("kind = 'fbank'\nsample-frequency = 22050").frame_shift();
-        assert_eq!(shift, Some(220.0 / 22_050.0));
-        assert_eq!(front_end("kind = 'log-mel'").frame_shift(), Some(0.01));
-        assert_eq!(front_end("kind = 'samples'\nsample-frequency = 8000").frame_shift(), Some(0.000_125));
-        assert_eq!(front_end("preset = 'paraformer'").frame_shift(), Some(0.06));
-        assert_eq!(ModelFrontEnd::none().frame_shift(), None);
+        assert_eq!(shift, 220.0 / 22_050.0);
+        assert_eq!(front_end("kind = 'log-mel'").frame_shift(), 0.01);
+        assert_eq!(front_end("kind = 'samples'\nsample-frequency = 8000").frame_shift(), 0.000_125);
+        assert_eq!(front_end("preset = 'paraformer'").frame_shift(), 0.06);
     }
 
     #[test]
@@ -381,7 +348,7 @@ mod tests {
             let front_end = front_end(&format!("kind = '{kind}'\nnormalize = '{normalize}'\npreemphasis = 0.97"));
             let mut whole = vec![];
             front_end.append_rows(&Audio::new(&samples, samp_freq), &mut whole).unwrap();
-            let mut stream = front_end.stream("a", samp_freq).unwrap().unwrap();
+            let mut stream = front_end.stream("a", samp_freq).unwrap();
             let mut rows = vec![];
             for chunk in samples.chunks(777) {
                 stream.accept(chunk, &mut rows).unwrap();

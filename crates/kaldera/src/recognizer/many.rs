@@ -1,7 +1,6 @@
 //! Recognition of recordings of any length, and of many recordings.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera_decoder::{Hypothesis, Recognition, Segment};
@@ -11,13 +10,10 @@ use crate::Error;
 use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::reader::{Reader, channel_of, frames_of};
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
-use crate::recognizer::Recognizer;
 use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
 use crate::recognizer::seconds::seconds_of;
-
-/// The samples of utterances that are known by their keys.
-const NO_SAMPLES: &[f32] = &[];
+use crate::recognizer::{AnyDecoder, Recognizer};
 
 /// The words of a recording.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,6 +26,15 @@ pub struct Transcript {
     pub recognition: Recognition,
     /// Duration in seconds.
     pub seconds: f64,
+}
+
+impl Transcript {
+    /// Creates the transcript of words that were aligned.
+    fn of_words(key: &str, words: Vec<Segment>, num_frames: usize, seconds: f64) -> Self {
+        let mut hypothesis = Hypothesis::default();
+        hypothesis.words = words;
+        Self { recognition: Recognition::new(key, num_frames, vec![hypothesis]), seconds }
+    }
 }
 
 /// Options of transcribing many recordings.
@@ -112,11 +117,6 @@ impl Recognizer {
         options: &PauseOptions,
         check_stop: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Transcript, Error> {
-        if self.by_key() {
-            // The frames of an archive do not belong to these samples, and cannot be cut.
-            let recognition = self.transcribe_frames(audio)?;
-            return Ok(Transcript { seconds: self.times.seconds(recognition.num_frames), recognition });
-        }
         let samples = audio.samples.to_f32();
         let mut whole = Parts::new(self.n_best());
         for part in cut_at_pauses(&samples, audio.samp_freq, options) {
@@ -131,26 +131,9 @@ impl Recognizer {
         Ok(Transcript { recognition, seconds: seconds_of(samples.len(), audio.samp_freq) })
     }
 
-    /// Lists the recordings of `paths`, as [`Inputs::from_paths`]. For a model of log-probabilities
-    /// from an archive, the path of this archive stands for all of its utterances.
-    ///
-    /// # Errors
-    /// As [`Inputs::from_paths`].
-    pub fn inputs<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Inputs, Error> {
-        let real = |path: &Path| path.canonicalize().ok();
-        let own: HashSet<PathBuf> = match self.by_key() {
-            true => self.files().iter().filter_map(|path| real(path)).collect(),
-            false => HashSet::new(),
-        };
-        Inputs::list(paths, |path| {
-            real(path).is_some_and(|path| own.contains(&path)).then(|| self.network.utterances().to_vec())
-        })
-    }
-
     /// Transcribes recordings on several threads. Calls `take` with the words of each recording, in
     /// the order of `inputs`, and `progress` after each recording. A recording that fails is in the
-    /// summary instead. For a model of log-probabilities from an archive, only the keys of `inputs`
-    /// are used.
+    /// summary instead.
     ///
     /// # Errors
     /// The first error of `take`, and [`Error::Stopped`].
@@ -162,7 +145,7 @@ impl Recognizer {
         progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
         let transcribe = |audio: &Audio<'_>| self.transcribe_parts(audio, &options.pauses, &|| options.check_stop());
-        run(inputs, options, self.by_key(), transcribe, take, progress)
+        run(inputs, options, |reader, utterance| with_audio(utterance, options, reader, transcribe), take, progress)
     }
 
     /// Aligns the words of transcripts, in the same way as
@@ -182,25 +165,63 @@ impl Recognizer {
         let align = |audio: &Audio<'_>| {
             let transcript = text(audio.key).ok_or_else(|| Error::NoTranscript { utterance: audio.key.to_owned() })?;
             let (words, num_frames) = self.align_recording(audio, transcript)?;
-            let seconds = match self.by_key() {
-                true => self.times.seconds(num_frames),
-                false => seconds_of(audio.samples.len(), audio.samp_freq),
-            };
-            let mut hypothesis = Hypothesis::default();
-            hypothesis.words = words;
-            Ok(Transcript { recognition: Recognition::new(audio.key, num_frames, vec![hypothesis]), seconds })
+            Ok(Transcript::of_words(audio.key, words, num_frames, seconds_of(audio.samples.len(), audio.samp_freq)))
         };
-        run(inputs, options, self.by_key(), align, take, progress)
+        run(inputs, options, |reader, utterance| with_audio(utterance, options, reader, align), take, progress)
     }
 }
 
-/// Reads recordings, unless they are known `by_key`, and calls `work` with them, on several
-/// threads, in order.
+impl AnyDecoder {
+    /// Decodes log-probabilities in the same way as [`Recognizer::transcribe_all`]: `log_probs`
+    /// returns the rows of a key. No recording is read.
+    ///
+    /// # Errors
+    /// As [`Recognizer::transcribe_all`].
+    pub fn decode_all<'p>(
+        &self,
+        inputs: &Inputs,
+        options: &AllOptions<'_>,
+        log_probs: impl Fn(&str) -> Option<&'p [f32]> + Sync,
+        take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
+        progress: impl FnMut(&Summary) + Send,
+    ) -> Result<Summary, Error> {
+        let decode = |_: &mut Reader, Utterance { key, .. }: &Utterance| {
+            let rows = log_probs(key).ok_or_else(|| Error::NoLogProbs { utterance: key.clone() })?;
+            let recognition = self.decode(key, rows)?;
+            Ok(Transcript { seconds: self.times().seconds(recognition.num_frames), recognition })
+        };
+        run(inputs, options, decode, take, progress)
+    }
+
+    /// Aligns the words of transcripts with log-probabilities, in the same way as
+    /// [`Recognizer::align_all`]: `log_probs` returns the rows of a key. No recording is read.
+    ///
+    /// # Errors
+    /// As [`Recognizer::transcribe_all`].
+    pub fn align_all<'p, 't>(
+        &self,
+        inputs: &Inputs,
+        options: &AllOptions<'_>,
+        log_probs: impl Fn(&str) -> Option<&'p [f32]> + Sync,
+        text: impl Fn(&str) -> Option<&'t str> + Sync,
+        take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
+        progress: impl FnMut(&Summary) + Send,
+    ) -> Result<Summary, Error> {
+        let align = |_: &mut Reader, Utterance { key, .. }: &Utterance| {
+            let transcript = text(key).ok_or_else(|| Error::NoTranscript { utterance: key.clone() })?;
+            let rows = log_probs(key).ok_or_else(|| Error::NoLogProbs { utterance: key.clone() })?;
+            let (words, num_frames) = self.align_frames(key, rows, transcript)?;
+            Ok(Transcript::of_words(key, words, num_frames, self.times().seconds(num_frames)))
+        };
+        run(inputs, options, align, take, progress)
+    }
+}
+
+/// Calls `work` with utterances on several threads, and `take` with its results, in order.
 fn run(
     inputs: &Inputs,
     options: &AllOptions<'_>,
-    by_key: bool,
-    work: impl Fn(&Audio<'_>) -> Result<Transcript, Error> + Sync,
+    work: impl Fn(&mut Reader, &Utterance) -> Result<Transcript, Error> + Sync,
     mut take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
     mut progress: impl FnMut(&Summary) + Send,
 ) -> Result<Summary, Error> {
@@ -215,10 +236,7 @@ fn run(
     let mut summary = Summary { earlier, rejected, num_rejected, ..Summary::default() };
     let of_one = |reader: &mut Reader, index: usize, done: &mut Done| {
         let utterance = utterances[index];
-        done.0 = Some(options.check_stop().and_then(|()| match by_key {
-            true => work(&Audio::new(NO_SAMPLES, 1.0).with_key(&utterance.key)),
-            false => with_audio(utterance, options, reader, &work),
-        }));
+        done.0 = Some(options.check_stop().and_then(|()| work(reader, utterance)));
     };
     let commit = |index: usize, done: &mut Done| {
         options.check_stop()?;

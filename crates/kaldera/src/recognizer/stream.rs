@@ -68,8 +68,6 @@ self_cell!(
 impl RecognizerStream {
     pub(super) fn new(recognizer: Arc<Recognizer>, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
         let features = recognizer.front_end.stream(utterance, samp_freq)?;
-        let reason = "log-probabilities of an archive belong to whole utterances: no stream";
-        let features = features.ok_or_else(|| recognizer.refused(reason))?;
         let running = Running::try_new(recognizer, |recognizer| {
             let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
             Ok::<_, Error>(Search { network, decoder: recognizer.decoder.stream(utterance)? })
@@ -208,7 +206,7 @@ impl RecognizerStream {
         let columns = recognizer.network.num_outputs();
         let output = self.output.get(self.num_context * columns..).unwrap_or_default();
         let output = &output[..num_frames.saturating_mul(columns).min(output.len())];
-        let mut found = recognizer.decode_rows(&self.utterance, output)?;
+        let mut found = recognizer.decoder.decode(&self.utterance, output)?;
         self.widen(&mut found);
         Ok(found)
     }

@@ -79,7 +79,7 @@ impl TransducerModel for Predicting {
     }
 }
 
-impl Model {
+impl Model<'_> {
     /// Makes the search of a transducer.
     pub(super) fn transducer(
         &self,
@@ -170,6 +170,11 @@ impl TransducerSearch {
     /// Sets the length of frames.
     pub(super) fn with_times(self, times: FrameTimes) -> Self {
         Self { times, ..self }
+    }
+
+    /// Returns the length of frames.
+    pub(super) fn times(&self) -> &FrameTimes {
+        &self.times
     }
 
     /// Returns the maximum number of hypotheses of an utterance.

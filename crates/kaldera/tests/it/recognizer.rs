@@ -5,11 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kaldera::feat::Audio;
-use kaldera::matrix::Matrix;
 use kaldera::network::ParameterStore;
-use kaldera::pipeline::FeatureFile;
 use kaldera::prelude::*;
-use kaldera::recognizer::{AllOptions, PauseOptions, Recognizer};
+use kaldera::recognizer::{AllOptions, AnyDecoder, PauseOptions, Recognizer};
 use kaldera::recurrent::train::{Linear, uniform};
 
 const FEATURES: &str = "features = { kind = 'fbank', sample-frequency = 8000, num-mel-bins = 20 }\n";
@@ -138,101 +136,134 @@ fn a_long_recording_is_cut_and_has_times_of_its_own() {
 }
 
 /// Log-probabilities of which each row favours a token.
-fn favoured(tokens: &[usize]) -> Matrix<f32> {
-    Matrix::from_fn(tokens.len(), 4, |row, column| if tokens[row] == column { 0.7_f32.ln() } else { 0.1_f32.ln() })
+fn favoured(tokens: &[usize]) -> Vec<f32> {
+    let row = |&token: &usize| (0..4).map(move |column| if token == column { 0.7_f32.ln() } else { 0.1_f32.ln() });
+    tokens.iter().flat_map(row).collect()
 }
 
-fn write_archive_model(folder: &Path, more: &str) {
-    let mut archive = FeatureFile::create(folder.join("posteriors.ark")).unwrap();
-    archive.write("utt-1", favoured(&[0, 1, 1, 0, 1, 2, 0]).view()).unwrap();
-    archive.write("utt-2", favoured(&[3, 3]).view()).unwrap();
-    archive.finish().unwrap();
+/// The tokens that the rows of two utterances favour.
+const UTTERANCES: [&[usize]; 2] = [&[0, 1, 1, 0, 1, 2, 0], &[3, 3]];
+
+/// Writes a model without a network.
+fn write_decoder(folder: &Path, more: &str) {
     fs::write(folder.join("tokens.txt"), TOKENS).unwrap();
-    let network = "[network]\nfile = 'posteriors.ark'\n";
-    let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.01\nsubsampling = 4\n{more}\n{network}");
+    let text = format!("kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.01\nsubsampling = 4\n{more}\n");
     fs::write(folder.join("model.toml"), text).unwrap();
 }
 
+fn open_decoder(folder: &Path) -> AnyDecoder {
+    AnyDecoder::open(folder, 4, |options| options).unwrap()
+}
+
 #[test]
-fn an_archive_of_log_probabilities_is_a_network() {
+fn log_probabilities_are_decoded_without_a_network() {
     let folder = tempfile::tempdir().unwrap();
-    write_archive_model(folder.path(), "");
-    let recognizer = Arc::new(Recognizer::open(folder.path()).unwrap());
-    let audio = |key| Audio::new(&[][..] as &[f32], 8000.0).with_key(key);
-    let result = recognizer.transcribe(&audio("utt-1")).unwrap();
+    write_decoder(folder.path(), "");
+    let decoder = open_decoder(folder.path());
+    let [first, second] = UTTERANCES.map(favoured);
+    let result = decoder.decode("utt-1", &first).unwrap();
     assert_eq!(result.text(), "one one two");
     let words = &result.best().unwrap().words;
     assert_eq!((words[0].start, words[2].start, words[2].end), (0.04, 0.2, 0.24));
-    assert!(matches!(recognizer.transcribe(&audio("utt-3")), Err(kaldera::Error::Network(_))));
-    assert!(recognizer.stream("utt-1", 8000.0).is_err());
-    let words = recognizer.align(&audio("utt-1"), "one two").unwrap();
+    assert!(decoder.decode("utt-1", &first[1..]).is_err());
+    let words = decoder.align("utt-1", &first, "one two").unwrap();
     assert_eq!(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
-    assert!(recognizer.align(&audio("utt-1"), "four").unwrap_err().to_string().contains("four"));
-    assert!(recognizer.align(&audio("utt-2"), "one two three").is_err());
+    assert!(decoder.align("utt-1", &first, "four").unwrap_err().to_string().contains("four"));
+    assert!(decoder.align("utt-2", &second, "one two three").is_err());
+    assert_eq!(decoder.files(), ["model.toml", "tokens.txt"].map(|name| folder.path().join(name)));
+    let refused = |num_outputs| AnyDecoder::open(folder.path(), num_outputs, |options| options).unwrap_err();
+    assert!(refused(5).to_string().contains("there are 4 tokens, and the network gives 5 scores"));
+    let error = Recognizer::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("key network.file: it is missing") && error.contains("'kaldera decode'"), "{error}");
+    write_decoder(folder.path(), "network = { file = '../posteriors.ark' }");
+    assert_eq!(open_decoder(folder.path()).decode("utt-1", &first).unwrap(), result);
+    let error = Recognizer::open(folder.path()).unwrap_err();
+    assert!(matches!(&error, kaldera::Error::ModelArchive { archive, .. } if archive.ends_with("posteriors.ark")));
+    assert!(["network.file", "'kaldera decode'", "AnyDecoder"].iter().all(|said| error.to_string().contains(said)));
+    write_decoder(folder.path(), "network = { file = 'posteriors.ark', inputs = 20 }");
+    assert!(refused(4).to_string().contains("no features and layers"));
+    fs::write(folder.path().join("outputs.txt"), "one one\nnone -\nzwei two\n- <blk>\ndrei three\ntwo two\n").unwrap();
+    write_decoder(folder.path(), "network = { outputs = 'outputs.txt' }");
+    assert!(refused(4).to_string().contains("tokens for 6 outputs, and the network has 4"));
+    let decoder = AnyDecoder::open(folder.path(), 6, |options| options).unwrap();
+    let rows = [[0.1, 0.0, 0.4, 0.1, 0.1, 0.3], [0.1, 0.5, 0.1, 0.2, 0.1, 0.0]].concat();
+    let rows: Vec<f32> = rows.into_iter().map(f32::ln).collect();
+    assert_eq!(decoder.decode("utt-1", &rows).unwrap().text(), "two");
+    write_model(folder.path(), true, "");
+    let text = fs::read_to_string(folder.path().join("model.toml")).unwrap();
+    let text = text.replace("[network]", "[network]\noutputs = 'outputs.txt'");
+    fs::write(folder.path().join("model.toml"), text).unwrap();
+    fs::write(folder.path().join("outputs.txt"), "o one\nt two\n- <blk>\nd three\n").unwrap();
+    let (samples, recognizer) = (samples(4000), Recognizer::open(folder.path()).unwrap());
+    let merged = recognizer.log_probs(&[Audio::new(&samples, 8000.0)]).unwrap();
+    let sum: f32 = merged.row(0).iter().map(|value| value.exp()).sum();
+    assert!(merged.width() == 4 && (sum - 1.0).abs() < 1e-5, "{sum}");
+    assert!(decoder.decode("utt-1", &rows[1..]).is_err());
+}
+
+#[test]
+fn the_decoder_of_a_whole_model_needs_its_network_for_the_subsampling_only() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), true, "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let samples = samples(9000);
+    let audio = Audio::new(&samples, 8000.0).with_key("a");
+    let log_probs = recognizer.log_probs(std::slice::from_ref(&audio)).unwrap();
+    let found = open_decoder(folder.path()).decode("a", log_probs.values()).unwrap();
+    assert_eq!(found, recognizer.decode("a", log_probs.values()).unwrap());
+    fs::remove_file(folder.path().join("network.safetensors")).unwrap();
+    let error = AnyDecoder::open(folder.path(), 4, |options| options).unwrap_err().to_string();
+    assert!(error.contains("key subsampling") && error.contains("network.safetensors"), "{error}");
+    write_model(folder.path(), true, "subsampling = 3");
+    fs::remove_file(folder.path().join("network.safetensors")).unwrap();
+    assert_eq!(open_decoder(folder.path()).decode("a", log_probs.values()).unwrap(), found);
 }
 
 #[test]
 fn tokens_of_an_hmm_fill_all_frames_and_may_be_equal() {
     let folder = tempfile::tempdir().unwrap();
-    write_archive_model(folder.path(), "");
+    write_decoder(folder.path(), "");
     let description = folder.path().join("model.toml");
     fs::write(&description, fs::read_to_string(&description).unwrap().replace("'ctc'", "'hmm'")).unwrap();
-    let recognizer = Recognizer::open(folder.path()).unwrap();
-    let audio = |key| Audio::new(&[][..] as &[f32], 8000.0).with_key(key);
-    let words = recognizer.align(&audio("utt-1"), "one one two").unwrap();
+    let decoder = open_decoder(folder.path());
+    let [first, second] = UTTERANCES.map(favoured);
+    let words = decoder.align("utt-1", &first, "one one two").unwrap();
     assert_eq!((words[0].frames.start, words[0].frames.end), (0, words[1].frames.start));
     assert_eq!((words[1].frames.end, words[2].frames.clone()), (5, 5..7));
-    let words = recognizer.align(&audio("utt-2"), "three three").unwrap();
+    let words = decoder.align("utt-2", &second, "three three").unwrap();
     assert_eq!(words.iter().map(|word| word.frames.clone()).collect::<Vec<_>>(), [0..1, 1..2]);
-    assert!(recognizer.align(&audio("utt-2"), "three three three").is_err());
-}
-
-#[cfg(unix)]
-#[test]
-fn a_list_of_archives_is_read_without_commands() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    write_archive_model(folder.path(), "");
-    let text = fs::read_to_string(at("model.toml")).unwrap();
-    fs::write(at("model.toml"), text.replace("posteriors.ark", "posteriors.scp")).unwrap();
-    let files = Recognizer::open(folder.path()).unwrap().files().to_vec();
-    assert_eq!(files, ["model.toml", "tokens.txt", "posteriors.scp", "posteriors.ark"].map(at));
-    let command = format!("utt-1 sh -c 'touch {}' |\n", at("mark").display());
-    fs::write(at("posteriors.scp"), command).unwrap();
-    let error = Recognizer::open(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("network.file") && !at("mark").exists(), "{error}");
+    assert!(decoder.align("utt-2", &second, "three three three").is_err());
 }
 
 #[test]
 fn the_spelling_that_fits_is_aligned_and_separators_are_optional() {
     let folder = tempfile::tempdir().unwrap();
-    write_archive_model(folder.path(), "lexicon = 'lexicon.txt'\nseparator = 'three'");
+    write_decoder(folder.path(), "lexicon = 'lexicon.txt'\nseparator = 'three'");
     fs::write(folder.path().join("lexicon.txt"), "eleven two two\neleven one one\ntwo two\nx three\n").unwrap();
-    let recognizer = Recognizer::open(folder.path()).unwrap();
-    let audio = Audio::new(&[][..] as &[f32], 8000.0).with_key("utt-1");
-    let words = recognizer.align(&audio, "eleven two").unwrap();
+    let words = open_decoder(folder.path()).align("utt-1", &favoured(UTTERANCES[0]), "eleven two").unwrap();
     let found: Vec<_> = words.iter().map(|word| (&*word.text, word.frames.clone())).collect();
     assert_eq!(found, [("eleven", 1..5), ("two", 5..6)]);
     fs::write(folder.path().join("lexicon.txt"), "eleven one four\n").unwrap();
-    assert!(Recognizer::open(folder.path()).unwrap_err().to_string().contains("four"));
+    let error = AnyDecoder::open(folder.path(), 4, |options| options).unwrap_err().to_string();
+    assert!(error.contains("four"), "{error}");
 }
 
 #[test]
 fn a_lexicon_a_language_model_and_a_graph_make_words() {
     let folder = tempfile::tempdir().unwrap();
-    write_archive_model(folder.path(), "lexicon = 'lexicon.txt'\nlanguage-model = 'lm.arpa'");
+    write_decoder(folder.path(), "lexicon = 'lexicon.txt'\nlanguage-model = 'lm.arpa'");
     fs::write(folder.path().join("lexicon.txt"), "eleven one one\ntwelve one two\nten one\n").unwrap();
     let arpa = "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.7 eleven\n-0.7 ten\n-3 twelve\n\\end\\\n";
     fs::write(folder.path().join("lm.arpa"), arpa).unwrap();
-    let audio = Audio::new(&[][..] as &[f32], 8000.0).with_key("utt-1");
-    let recognizer = Recognizer::open_with(folder.path(), |options| options.with_n_best(3)).unwrap();
-    let result = recognizer.transcribe(&audio).unwrap();
+    let log_probs = favoured(UTTERANCES[0]);
+    let decoder = AnyDecoder::open(folder.path(), 4, |options| options.with_n_best(3)).unwrap();
+    let result = decoder.decode("utt-1", &log_probs).unwrap();
     assert!(result.hypotheses.len() > 1 && !result.text().is_empty());
     let hot = |options: kaldera::recognizer::DecodingOptions| {
         options.with_hotwords(vec!["twelve".into()]).with_hotword_weight(30.0)
     };
-    let hot = Recognizer::open_with(folder.path(), hot).unwrap();
-    assert!(hot.transcribe(&audio).unwrap().text().contains("twelve"));
+    let hot = AnyDecoder::open(folder.path(), 4, hot).unwrap();
+    assert!(hot.decode("utt-1", &log_probs).unwrap().text().contains("twelve"));
 
     // Blank loops, then token 1 (label 2), which is the word 7.
     fs::write(
@@ -241,9 +272,8 @@ fn a_lexicon_a_language_model_and_a_graph_make_words() {
     )
     .unwrap();
     fs::write(folder.path().join("words.txt"), "<eps> 0\nuno 7\ndue 8\n").unwrap();
-    write_archive_model(folder.path(), "graph = 'graph.txt'\ngraph-words = 'words.txt'");
-    let recognizer = Recognizer::open(folder.path()).unwrap();
-    assert!(recognizer.transcribe(&audio).unwrap().text().starts_with("uno"));
+    write_decoder(folder.path(), "graph = 'graph.txt'\ngraph-words = 'words.txt'");
+    assert!(open_decoder(folder.path()).decode("utt-1", &log_probs).unwrap().text().starts_with("uno"));
 }
 
 #[test]

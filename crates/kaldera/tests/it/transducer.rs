@@ -145,7 +145,7 @@ fn a_beam_of_one_in_a_description_is_no_greedy_search() {
 struct WithoutFrames(LayerStack);
 
 impl Network for WithoutFrames {
-    fn num_inputs(&self) -> Option<usize> {
+    fn num_inputs(&self) -> usize {
         self.0.num_inputs()
     }
     fn num_outputs(&self) -> usize {

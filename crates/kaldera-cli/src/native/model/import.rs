@@ -12,7 +12,7 @@ use kaldera::Recognizer;
 use kaldera::feat::{FrontEnd, Preset};
 use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime, weight_files};
 
-use super::super::Trouble;
+use super::super::CliError;
 use super::super::features::preset_named;
 use super::super::transcribe::Decoding;
 use super::{Given, TOOL};
@@ -42,7 +42,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(given: &Given) -> Result<Self, Trouble> {
+    fn of(given: &Given) -> Result<Self, CliError> {
         const NORMALIZE: [&str; 3] = ["none", "per_feature", "samples"];
         let preset = match &*given.preset {
             "" => None,
@@ -52,7 +52,7 @@ impl Said {
                     let text = format!(
                         "option --preset: {name} has several kinds of features, and is not a preset of a model"
                     );
-                    return Err(Trouble::Usage(text));
+                    return Err(CliError::Usage(text));
                 }
                 Some(preset)
             }
@@ -60,7 +60,7 @@ impl Said {
         let normalize = (!given.normalize.is_empty()).then(|| given.normalize.clone());
         if let Some(other) = normalize.as_deref().filter(|kind| !NORMALIZE.contains(kind)) {
             let text = format!("option --normalize: '{other}' is not one of {}", NORMALIZE.join(", "));
-            return Err(Trouble::Usage(text));
+            return Err(CliError::Usage(text));
         }
         Ok(Self { preset, normalize })
     }
@@ -81,10 +81,10 @@ impl Export {
 }
 
 /// Makes the folder `output` and returns its recogniser; `None` if a signal asked to stop.
-pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Option<Recognizer>, Trouble> {
+pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Option<Recognizer>, CliError> {
     let runtime = match &*given.runtime {
         "" => Runtime::default(),
-        name => name.parse().map_err(|error| Trouble::Usage(format!("option --runtime: {error}")))?,
+        name => name.parse().map_err(|error| CliError::Usage(format!("option --runtime: {error}")))?,
     };
     let said = Said::of(given)?;
     let export = export_of(source)?;
@@ -92,7 +92,7 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
     let tokens = if given.tokens.is_empty() { &*beside } else { Path::new(&given.tokens) };
     let text = kaldera::text::read_file(tokens).map_err(|error| failed(tokens, &error))?;
-    let description = Description::read(network, runtime).map_err(|error| Trouble::failed(&error))?;
+    let description = Description::read(network, runtime).map_err(|error| CliError::failed(&error))?;
     let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
     let toml = model_toml(&description, layout, (tokens, &text), &export, (runtime, &said))?;
     if output.symlink_metadata().is_ok() {
@@ -119,10 +119,10 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
 }
 
 /// Reason why a folder is not made: an error, or `None` if a signal asked to stop.
-type End = Option<Trouble>;
+type End = Option<CliError>;
 
 /// Runs a step, unless a signal asked to stop.
-fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Result<T, End> {
+fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, CliError>) -> Result<T, End> {
     if stop.load(Ordering::Relaxed) {
         return Err(None);
     }
@@ -130,8 +130,8 @@ fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, Trouble>) -> Re
 }
 
 /// Opens the folder like a recogniser. Errors name the source files instead of their copies.
-fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Trouble> {
-    Decoding::default().open(folder).map_err(|trouble| {
+fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, CliError> {
+    Decoding::default().recognizer(folder).map_err(|trouble| {
         let networks = export.networks().map(|path| (path.file_name().unwrap_or_default(), &**path));
         let others = [("tokens.txt".as_ref(), tokens), ("model.toml".as_ref(), "the new model.toml".as_ref())];
         let named = |trouble, (own, name): (&OsStr, &Path)| renamed(trouble, &folder.join(own), name);
@@ -140,34 +140,34 @@ fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, Tr
 }
 
 /// Returns the error with `name` in place of a path.
-fn renamed(trouble: Trouble, path: &Path, name: &Path) -> Trouble {
+fn renamed(trouble: CliError, path: &Path, name: &Path) -> CliError {
     let rename = |text: String| text.replace(&*path.to_string_lossy(), &name.to_string_lossy());
     match trouble {
-        Trouble::Usage(text) => Trouble::Usage(rename(text)),
-        Trouble::Failed(text) => Trouble::Failed(rename(text)),
-        Trouble::Closed => Trouble::Closed,
+        CliError::Usage(text) => CliError::Usage(rename(text)),
+        CliError::Failed(text) => CliError::Failed(rename(text)),
+        CliError::Closed => CliError::Closed,
     }
 }
 
 /// Renames the finished folder to its final name.
-fn publish(part: &Path, output: &Path) -> Result<(), Trouble> {
+fn publish(part: &Path, output: &Path) -> Result<(), CliError> {
     sync_folder(part);
     fs::rename(part, output).map_err(|error| failed(output, &error))?;
     sync_folder(folder_of(output));
     Ok(())
 }
 
-fn failed(path: &Path, error: &dyn std::fmt::Display) -> Trouble {
-    Trouble::Failed(format!("{}: {error}", path.display()))
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> CliError {
+    CliError::Failed(format!("{}: {error}", path.display()))
 }
 
-fn file_name(path: &Path) -> Result<String, Trouble> {
+fn file_name(path: &Path) -> Result<String, CliError> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
 }
 
 /// Returns the files of an export: in a folder, or belonging to this file.
-fn export_of(source: &Path) -> Result<Export, Trouble> {
+fn export_of(source: &Path) -> Result<Export, CliError> {
     let is_folder = fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir();
     let folder = if is_folder { source } else { folder_of(source) };
     let mut names = vec![];
@@ -249,7 +249,7 @@ fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &At
     let mut files = BTreeSet::new();
     for network in export.networks() {
         files.insert(network.clone());
-        files.extend(weight_files(network).map_err(|error| Some(Trouble::failed(&error)))?);
+        files.extend(weight_files(network).map_err(|error| Some(CliError::failed(&error)))?);
     }
     let source = folder_of(&export.network);
     for from in files {
@@ -270,7 +270,7 @@ fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> Result<(), End> {
     let source = unless(stop, || fs::File::open(from).map_err(|error| failed(from, &error)))?;
     let create = || fs::create_dir_all(folder_of(to)).and_then(|()| fs::File::create(to));
     let mut copied = unless(stop, || create().map_err(|error| failed(to, &error)))?;
-    let both = |error: io::Error| Trouble::Failed(format!("{} to {}: {error}", from.display(), to.display()));
+    let both = |error: io::Error| CliError::Failed(format!("{} to {}: {error}", from.display(), to.display()));
     let mut piece = || io::copy(&mut (&source).take(PIECE), &mut copied).map_err(both);
     while unless(stop, &mut piece)? > 0 {}
     unless(stop, || copied.sync_all().map_err(|error| failed(to, &error)))
@@ -293,7 +293,7 @@ fn model_toml(
     tokens: (&Path, &str),
     export: &Export,
     (runtime, said): (Runtime, &Said),
-) -> Result<String, Trouble> {
+) -> Result<String, CliError> {
     let (tokens, text) = tokens;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
     let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
@@ -349,7 +349,7 @@ fn model_toml(
         line(&mut toml, "joiner", format_args!("{:?}", file_name(joiner)?));
         if is_nemo {
             let options = PredictorOptions::default().with_blank(blank).with_runtime(runtime);
-            let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| Trouble::failed(&error))?;
+            let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| CliError::failed(&error))?;
             // Scores after the tokens are durations, as in sherpa-onnx.
             match scores.num_scores().saturating_sub(texts.len()) {
                 0 => {}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use kaldera::audio::{ChannelChoice, Error, FORMAT_HEAD, WaveError, WaveFormat, WaveSamples, format_name};
 use kaldera::feat::Interleaved;
 
-use crate::native::Trouble;
+use crate::native::CliError;
 
 /// Minimum size in bytes of the buffer, which holds at least four chunks. Input that arrives while
 /// a chunk is recognised must not stay in the pipe, where Ctrl-C would lose it.
@@ -32,12 +32,12 @@ pub(super) struct Given {
 
 impl Given {
     /// Returns an error if an option contradicts the header of a WAV file.
-    fn check(self, format: &WaveFormat) -> Result<(), Trouble> {
+    fn check(self, format: &WaveFormat) -> Result<(), CliError> {
         let contradicts = |option: &str, given: &dyn Display, found: &dyn Display| {
             let text = format!(
                 "option --{option}: {given}, but the WAV header has {found}; this option is only for raw audio"
             );
-            Err(Trouble::Usage(text))
+            Err(CliError::Usage(text))
         };
         if self.samp_freq != 0.0 && self.samp_freq != format.samp_freq() {
             return contradicts("sample-frequency", &self.samp_freq, &format.samp_freq());
@@ -49,8 +49,8 @@ impl Given {
     }
 }
 
-fn failed(error: &dyn Display) -> Trouble {
-    Trouble::Failed(format!("standard input: {error}"))
+fn failed(error: &dyn Display) -> CliError {
+    CliError::Failed(format!("standard input: {error}"))
 }
 
 /// Header of the audio, and the bytes that were read with it.
@@ -67,7 +67,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads the header of WAV. Without a header, samples are as `given`, by default at the model's
     /// rate.
-    pub(super) fn begin(input: &mut impl Read, model_rate: Option<f32>, given: Given) -> Result<Self, Trouble> {
+    pub(super) fn begin(input: &mut impl Read, model_rate: f32, given: Given) -> Result<Self, CliError> {
         let channel = given.channel;
         let mut head = vec![];
         input.take(FORMAT_HEAD as u64).read_to_end(&mut head).map_err(|error| failed(&error))?;
@@ -79,9 +79,9 @@ impl Source {
             check_channel(channel, format.num_channels()).map_err(|error| failed(&error))?;
             return Ok(Self { format, is_raw: false, channel, head });
         }
-        let samp_freq = if given.samp_freq == 0.0 { model_rate.unwrap_or(0.0) } else { given.samp_freq };
+        let samp_freq = if given.samp_freq == 0.0 { model_rate } else { given.samp_freq };
         if !(samp_freq > 0.0 && samp_freq.is_finite()) {
-            return Err(Trouble::Usage(format!("option --sample-frequency: {samp_freq} is not a sample rate")));
+            return Err(CliError::Usage(format!("option --sample-frequency: {samp_freq} is not a sample rate")));
         }
         if let Some(name) = format_name(&head) {
             // Two bytes mark frames of MPEG, and raw samples may begin with them.
@@ -96,7 +96,7 @@ impl Source {
         }
         let format = WaveFormat::raw(given.num_channels.max(1), samp_freq);
         let checked = check_channel(channel, format.num_channels());
-        checked.map_err(|error| Trouble::Usage(format!("option --channel: {error}")))?;
+        checked.map_err(|error| CliError::Usage(format!("option --channel: {error}")))?;
         Ok(Self { format, is_raw: true, channel, head })
     }
 }
@@ -132,7 +132,7 @@ pub(super) struct Chunk {
     /// `true` if no chunk follows.
     pub(super) last: bool,
     /// The error if the audio ends too early here.
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<CliError>,
 }
 
 /// Bytes that have arrived and have not been taken.
@@ -200,7 +200,7 @@ pub(super) struct Chunks {
 
 impl Chunks {
     /// Creates chunks with at least `num_samples` samples in each channel.
-    pub(super) fn begin(source: Source, num_samples: usize, stop: &'static AtomicBool) -> Result<Self, Trouble> {
+    pub(super) fn begin(source: Source, num_samples: usize, stop: &'static AtomicBool) -> Result<Self, CliError> {
         let Source { format, channel, head, .. } = source;
         let (inbox, size) = (Arc::new(Inbox::default()), format.bytes_of(num_samples));
         let fill = |most: usize| {
@@ -220,7 +220,7 @@ impl Chunks {
 
     /// Returns the next chunk. The last chunk holds the bytes up to the end of the audio or the
     /// stop.
-    pub(super) fn next(&mut self) -> Result<Chunk, Trouble> {
+    pub(super) fn next(&mut self) -> Result<Chunk, CliError> {
         let mut waiting = self.inbox.lock();
         while waiting.bytes.len() < self.size && waiting.end.is_none() && !waiting.closed {
             waiting.closed = self.stop.load(Ordering::Relaxed);
@@ -278,10 +278,10 @@ mod tests {
     /// Begins a stream with these bytes and options; the model's rate is 8000 Hz.
     fn begin(mut bytes: &[u8], samp_freq: f32, num_channels: usize) -> Result<Source, String> {
         let given = Given { samp_freq, num_channels, channel: ChannelChoice::Mean };
-        let mut source = Source::begin(&mut bytes, Some(8000.0), given).map_err(|trouble| match trouble {
-            Trouble::Usage(text) => format!("usage: {text}"),
-            Trouble::Failed(text) => text,
-            Trouble::Closed => String::new(),
+        let mut source = Source::begin(&mut bytes, 8000.0, given).map_err(|trouble| match trouble {
+            CliError::Usage(text) => format!("usage: {text}"),
+            CliError::Failed(text) => text,
+            CliError::Closed => String::new(),
         })?;
         source.head.extend_from_slice(bytes);
         Ok(source)
