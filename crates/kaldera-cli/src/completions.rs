@@ -9,7 +9,7 @@ use kaldera::feat::options::Registry as _;
 use kaldera::similar::did_you_mean;
 
 use crate::native::{CliError, arguments, end, print};
-use crate::parse_options::{ParseOptions, Syntax};
+use crate::parse_options::{Candidate, ParseOptions, Syntax};
 use crate::{Call, tool_named, tools};
 
 const TOOL: &str = "completions";
@@ -51,9 +51,6 @@ if [[ $funcstack[1] == _kaldera ]]; then _kaldera; else compdef _kaldera kaldera
         "complete -c kaldera -a '(kaldera completions --words -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'\n",
     ),
 ];
-
-/// A candidate for a word of a command line, and its description.
-pub(crate) type Candidate = (String, &'static str);
 
 /// Answers a call of `kaldera completions`.
 pub(crate) fn run(mut call: Call<'_>) -> ExitCode {

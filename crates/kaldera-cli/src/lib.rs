@@ -39,9 +39,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-use completions::Candidate;
 use kaldera::similar::did_you_mean;
 use layout::{columns, wrap};
+use parse_options::Candidate;
 
 /// A subcommand: its name, one line for `kaldera --help`, and the function that answers a call.
 ///

@@ -2,8 +2,10 @@
 //! `fst`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod align;
+mod archives;
 mod corpus;
 pub(crate) mod decode;
+mod decoding;
 pub(crate) mod features;
 mod files;
 pub(crate) mod fst;
@@ -22,6 +24,7 @@ pub(crate) mod stream;
 mod svg_paths;
 mod text_picture;
 pub(crate) mod transcribe;
+mod transcript_options;
 mod transcripts;
 mod word_band;
 mod word_lines;

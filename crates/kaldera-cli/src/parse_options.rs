@@ -21,10 +21,12 @@ use kaldera::feat::options::{OptionError, OptionSet, OptionValue, Registry};
 use thiserror::Error;
 
 use crate::VERSION;
-use crate::completions::Candidate;
 use crate::layout::{row, wrap};
 use crate::subjects::SUBJECTS;
 use kaldera::similar::{did_you_mean, most_similar};
+
+/// A candidate for a word of a command line, and its description.
+pub(crate) type Candidate = (String, &'static str);
 
 /// Number of options above which help groups them by subject.
 const MOST_IN_ONE_LIST: usize = 10;

@@ -56,7 +56,7 @@ use kaldera::Recognizer;
 use kaldera::feat::options::Registry as _;
 use kaldera::recognizer::AnyDecoder;
 
-use super::transcribe::{ALLOW_OUTSIDE, Decoding, Opened};
+use super::decoding::{ALLOW_OUTSIDE, Decoding, Opened};
 use super::{CliError, arguments, print};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
@@ -161,9 +161,7 @@ fn model(call: Call<'_>) -> Result<ExitCode, CliError> {
 fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, CliError> {
     match Decoding::of_model(allow_outside).open(folder)? {
         Opened::Recognizer(recognizer) => report(*recognizer, folder),
-        Opened::Archives(archives) => {
-            report_decoder(&archives.decoder, "", "log-probabilities of an archive, by key", folder)
-        }
+        Opened::Archives(decoder, _) => report_decoder(&decoder, "", "log-probabilities of an archive, by key", folder),
     }
 }
 

@@ -28,10 +28,10 @@ use plotters::prelude::{
 };
 
 use crate::native::corpus::{CHANNEL, duration};
+use crate::native::decoding::ALLOW_OUTSIDE;
 use crate::native::heat_map::{self, DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use crate::native::lettering::Lettered;
 use crate::native::spoken::{Posteriors, Spoken, Taking};
-use crate::native::transcribe::ALLOW_OUTSIDE;
 use crate::native::words::Word;
 use crate::native::{CliError, arguments, print, print_results, svg_paths, text_picture};
 use crate::parse_options::{ParseOptions, Syntax};

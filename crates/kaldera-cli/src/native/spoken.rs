@@ -11,7 +11,7 @@ use kaldera::recognizer::PauseOptions;
 use kaldera::{Error, Recording};
 
 use super::CliError;
-use super::transcribe::{Decoding, Opened};
+use super::decoding::{Decoding, Opened};
 use super::words::{self, Word};
 use crate::log;
 
@@ -91,7 +91,7 @@ impl Spoken {
         let decoder = model.decoder();
         let (tokens, times) = (decoder.vocabulary(), decoder.times());
         let archived = match model {
-            Opened::Archives(archives) => {
+            Opened::Archives(_, archives) => {
                 archives.log_probs(&self.key).ok_or_else(|| Error::NoLogProbs { utterance: self.key.clone() })?
             }
             Opened::Recognizer(_) => &[],
@@ -100,7 +100,7 @@ impl Spoken {
             // A transducer has no posteriors that depend only on the frame.
             Opened::Recognizer(recognizer) if recognizer.is_transducer() => vec![],
             Opened::Recognizer(recognizer) => recognizer.log_probs(std::slice::from_ref(&audio))?.values().to_vec(),
-            Opened::Archives(_) => decoder.of_tokens(&self.key, archived)?.into_owned(),
+            Opened::Archives(..) => decoder.of_tokens(&self.key, archived)?.into_owned(),
         };
         if !log_probs.is_empty() {
             let probabilities = log_probs.iter().map(|value| value.exp()).collect();
@@ -117,7 +117,7 @@ impl Spoken {
                 Opened::Recognizer(recognizer) => {
                     recognizer.transcribe_long(&audio, &PauseOptions::default())?.recognition
                 }
-                Opened::Archives(_) => decoder.decode(&self.key, archived)?,
+                Opened::Archives(..) => decoder.decode(&self.key, archived)?,
             };
             let best = found.best().unwrap_or(&nothing);
             self.words = best.words.iter().map(|word| Word::new(&word.text, word.start, word.end)).collect();

@@ -13,8 +13,8 @@ use kaldera::feat::{FrontEnd, Preset};
 use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime, weight_files};
 
 use super::super::CliError;
+use super::super::decoding::Decoding;
 use super::super::features::preset_named;
-use super::super::transcribe::Decoding;
 use super::{Given, TOOL};
 use crate::interrupt;
 use crate::log::say;
