@@ -36,7 +36,6 @@ texts! {
         CompositionState = "a state of the composition",
         Count = "a count",
         Counts = "the number of counts",
-        DrawingPlaces = "the number of places in the drawing",
         EncodedLabel = "an encoded label",
         EncodedLabels = "the number of encoded labels",
         Eos = "eos",

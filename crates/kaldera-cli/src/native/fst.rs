@@ -167,7 +167,7 @@ fn overview(operations: &str) -> String {
          Examples:\n  \
          kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
          kaldera fst compose L.fst G.fst LG.fst\n  \
-         kaldera fst draw LG.fst LG.svg\n\n\
+         kaldera fst draw LG.fst LG.dot\n\n\
          Exit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n"
     ))
 }

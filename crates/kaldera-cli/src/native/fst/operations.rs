@@ -78,13 +78,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: DRAW,
         usage: usage!(
-            "Draw an FST: SVG, or text for Graphviz",
+            "Draw an FST: text for Graphviz, or SVG that its 'dot' makes",
             "draw [OPTIONS] [IN [OUT]]",
-            "OUT that ends in .dot, or --format=dot, is for Graphviz."
+            "OUT that ends in .dot, or --format=dot, is text for Graphviz; SVG needs Graphviz installed."
         ),
-        examples: &["--title=lexicon L.fst L.svg"],
+        examples: &["--title=lexicon L.fst L.dot"],
         inputs: Inputs::Files(1),
-        options: &["format", "isymbols", "layout", "osymbols", "title"],
+        options: &["format", "isymbols", "osymbols", "title"],
         work: Work::Fsts(Tables::Own, draw),
     },
     Operation {
@@ -490,15 +490,8 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
         .title(&options.title)
         .input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
         .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
-    match (&*options.format, &*options.layout) {
-        ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
-        (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(|error| match error {
-            Error::OutOfRange { .. } => Trouble::Failed(format!("{error}: draw a part of it, or write --format=dot")),
-            error => failed(error),
-        }),
-        (_, "graphviz") => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
-        (_, other) => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
-    }
+    let text = drawing.dot(&file.graph);
+    if options.format == "dot" { Ok(Made::Text(text)) } else { graphviz::svg(text).map(Made::Text) }
 }
 
 fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
