@@ -33,7 +33,6 @@ texts! {
         BeamDelta = "beam_delta",
         Chunks = "the number of chunks",
         Classes = "the number of classes, if not more,",
-        CompositionState = "a state of the composition",
         Count = "a count",
         Counts = "the number of counts",
         EncodedLabel = "an encoded label",

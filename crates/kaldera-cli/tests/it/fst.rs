@@ -197,7 +197,9 @@ fn graphviz_draws_if_it_is_there() {
     };
     let text = draw("").with(0).stdout;
     assert!(text.starts_with("<svg -Tsvg\ndigraph") && text.ends_with("}\n"), "{text}");
-    draw("nowhere").with(1).tells(&["cannot run 'dot' of Graphviz: it is not installed; install the package graphviz; --format=dot"]);
+    draw("nowhere")
+        .with(1)
+        .tells(&["cannot run 'dot' of Graphviz: it is not installed; install the package graphviz; --format=dot"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::{AttributeProblem, Error, LookAheadProblem, Operation, Quantity};
 use crate::k2::arc_sort;
-use crate::openfst::first_labels::{Interval, LabelSets};
+use crate::k2::first_labels::{Interval, LabelSets};
 use crate::support::ids::{NONE, id, index, number};
 
 /// A transducer from tokens to words without epsilons among the tokens, whose start is not entered

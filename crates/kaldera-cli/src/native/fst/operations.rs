@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use kaldera::fsa::io::{Drawing, OpenFstText, SymbolTable};
 use kaldera::fsa::k2::{ComposeOptions, Epsilons, IntersectOptions};
-use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::openfst::{DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique};
 use kaldera::fsa::paths::sample_paths;
 use kaldera::fsa::{
     Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Operation as FsaOperation, Quantity,
@@ -520,13 +520,8 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     let limits = options.limits();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
-    let made = if options.look_ahead {
-        let how = LazyOptions::default().with_epsilons(epsilons).with_limits(limits);
-        LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
-    } else {
-        a.compose_with(&b, &ComposeOptions { epsilons, limits, ..ComposeOptions::default() })
-    };
-    let made = made.map_err(failed)?;
+    let how = ComposeOptions { epsilons, look_ahead: options.look_ahead, limits, ..ComposeOptions::default() };
+    let made = a.compose_with(&b, &how).map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 

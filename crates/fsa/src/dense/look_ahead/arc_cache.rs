@@ -1,28 +1,11 @@
 //! The arcs of those states that were requested last, in bounded memory.
 
-use crate::core::arc::Arc;
 use crate::support::ids::{NONE, number};
-
-/// An arc of a [`LazyComposition`](crate::openfst::LazyComposition).
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct LazyArc {
-    /// The states as the composition numbers them, the label that the first graph takes, and both
-    /// scores together.
-    pub arc: Arc,
-    /// The output label of the second graph: the matched label if that graph has no output labels,
-    /// 0 if it outputs lists, which `arc_b` leads to.
-    pub aux_label: i32,
-    /// The arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
-    pub arc_a: i32,
-    /// The arc of the second graph, -1 if it waits.
-    pub arc_b: i32,
-}
 
 /// Caches arcs by source state. To free memory, a clock hand goes round the entries and drops those
 /// that have not been used since its last visit.
 #[derive(Debug, Clone)]
-pub(crate) struct ArcCache<A> {
+pub(super) struct ArcCache<A> {
     /// Index in `kept` of each state, or [`NONE`].
     place_of: Vec<u32>,
     kept: Vec<Kept<A>>,
@@ -47,7 +30,7 @@ impl<A> Default for ArcCache<A> {
 impl<A> ArcCache<A> {
     /// Index of the entry of a state, if it is cached.
     #[inline]
-    pub(crate) fn find(&mut self, state: u32) -> Option<usize> {
+    pub(super) fn find(&mut self, state: u32) -> Option<usize> {
         let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
         self.kept[place].looked_at = true;
         Some(place)
@@ -55,12 +38,12 @@ impl<A> ArcCache<A> {
 
     /// The arcs at a place.
     #[inline]
-    pub(crate) fn arcs(&self, place: usize) -> &[A] {
+    pub(super) fn arcs(&self, place: usize) -> &[A] {
         &self.kept[place].arcs
     }
 
     /// Takes in the arcs of a state that is not there; where they are now.
-    pub(crate) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
+    pub(super) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
         if self.place_of.len() <= state as usize {
             self.place_of.resize(state as usize + 1, NONE);
         }
@@ -72,7 +55,7 @@ impl<A> ArcCache<A> {
     }
 
     /// Drops arcs until those left take no more than this.
-    pub(crate) fn shrink(&mut self, bytes: usize) {
+    pub(super) fn shrink(&mut self, bytes: usize) {
         while self.bytes > bytes && !self.kept.is_empty() {
             self.hand %= self.kept.len();
             if std::mem::take(&mut self.kept[self.hand].looked_at) {
@@ -92,18 +75,18 @@ impl<A> ArcCache<A> {
     }
 
     /// Number of bytes of the entries and of the index.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes + self.place_of.capacity() * size_of::<u32>()
     }
 
     /// Number of bytes of a state with so many arcs. Its entry may exist twice while the list
     /// grows.
-    pub(crate) fn cost(num_arcs: usize) -> usize {
+    pub(super) fn cost(num_arcs: usize) -> usize {
         num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
     }
 
     /// Number of bytes of the index once `state` is added.
-    pub(crate) fn bytes_of_places(&self, state: usize) -> usize {
+    pub(super) fn bytes_of_places(&self, state: usize) -> usize {
         let (len, capacity) = (state + 1, self.place_of.capacity());
         if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }
     }
