@@ -7,8 +7,6 @@ mod draw;
 mod graph_file;
 mod k2_text;
 #[cfg(feature = "npz")]
-mod npy;
-#[cfg(feature = "npz")]
 mod npz;
 mod openfst;
 pub(crate) mod openfst_binary;
