@@ -34,7 +34,6 @@ pub(crate) mod machine;
 pub(crate) mod minimize;
 pub(crate) mod optimize;
 pub(crate) mod partition;
-pub(crate) mod potentials;
 pub(crate) mod project;
 pub(crate) mod push;
 pub(crate) mod shortest_paths;
