@@ -158,10 +158,10 @@ mod support;
 
 pub use crate::core::arc::{Arc, EPSILON, FINAL};
 pub use crate::core::attributes::{Attribute, Attributes};
-pub use crate::core::class_labels::GraphLabels;
 pub use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
 pub use crate::core::fsa_builder::FsaBuilder;
 pub use crate::core::graph::{AUX_LABELS, Graph};
+pub use crate::core::graph_labels::GraphLabels;
 pub use crate::core::limits::Limits;
 pub use crate::core::properties::Properties;
 pub use crate::core::semiring::Semiring;

@@ -65,7 +65,7 @@ pub(super) fn intersect_by<A: Fsas, B: Fsas>(
     b: &B,
     meet: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<BuiltPair, Error> + Sync,
 ) -> Result<WithArcMaps<A::With<B>>, Error> {
-    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b)?);
+    let (sorted_a, sorted_b) = (Sorted::new(a)?, Sorted::new(b)?);
     let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, meet)?;
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
@@ -87,7 +87,7 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
         let (min, max, found) = (0, num_fsas - 1, found.into());
         return Err(Error::OutOfRange { what: Quantity::PairMapEntry, min, max, found });
     }
-    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_fsa_vec())?);
+    let (sorted_a, sorted_b) = (Sorted::new(a)?, Sorted::new(b.as_fsa_vec())?);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
     let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol.into(), |_| true);
     let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
@@ -101,7 +101,7 @@ struct Sorted<F> {
 }
 
 impl<F: Fsas> Sorted<F> {
-    fn of(fsas: &F) -> Result<Self, Error> {
+    fn new(fsas: &F) -> Result<Self, Error> {
         if fsas.as_fsa_vec().is_arc_sorted() {
             return Ok(Self { fsas: fsas.clone(), places: None });
         }

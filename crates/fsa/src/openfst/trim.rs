@@ -42,7 +42,7 @@ pub(super) fn trim_part(builder: &SortedFsaBuilder) -> Result<Trimmed, Error> {
 /// O(states + arcs). Empty if there is no path.
 pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     let Some(last) = view.final_state() else { return Trimmed::default() };
-    let Walk { finished, mut useful, cyclic } = walk(view, last);
+    let DepthFirstSearch { finished, mut useful, cyclic } = search(view, last);
     if cyclic {
         useful = reach_the_end(view, last, useful);
     }
@@ -71,7 +71,7 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
 }
 
 /// Result of a depth-first search from the start.
-struct Walk {
+struct DepthFirstSearch {
     /// The states in the order in which they were left for good.
     finished: Vec<u32>,
     /// The states from which the final state can be reached; if there are cycles, the states that
@@ -80,12 +80,12 @@ struct Walk {
     cyclic: bool,
 }
 
-fn walk(view: FsaView<'_>, last: usize) -> Walk {
+fn search(view: FsaView<'_>, last: usize) -> DepthFirstSearch {
     const UNSEEN: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
     let mut seen = vec![UNSEEN; view.num_states()];
-    let mut made = Walk { finished: Vec::new(), useful: vec![false; view.num_states()], cyclic: false };
+    let mut made = DepthFirstSearch { finished: Vec::new(), useful: vec![false; view.num_states()], cyclic: false };
     made.useful[last] = true;
     let mut stack = vec![(0_usize, view.arc_range(0))];
     seen[0] = OPEN;

@@ -8,14 +8,14 @@ use crate::support::ids::{NONE, number};
 pub(super) struct ArcCache<A> {
     /// Index in `kept` of each state, or [`NONE`].
     place_of: Vec<u32>,
-    kept: Vec<Kept<A>>,
+    kept: Vec<Entry<A>>,
     hand: usize,
     /// Bytes of the arcs and of the entries that refer to them.
     bytes: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Kept<A> {
+struct Entry<A> {
     state: u32,
     looked_at: bool,
     arcs: Box<[A]>,
@@ -50,7 +50,7 @@ impl<A> ArcCache<A> {
         let place = self.kept.len();
         self.place_of[state as usize] = number(place);
         self.bytes += Self::cost(arcs.len());
-        self.kept.push(Kept { state, looked_at: true, arcs });
+        self.kept.push(Entry { state, looked_at: true, arcs });
         place
     }
 
@@ -82,7 +82,7 @@ impl<A> ArcCache<A> {
     /// Number of bytes of a state with so many arcs. Its entry may exist twice while the list
     /// grows.
     pub(super) fn cost(num_arcs: usize) -> usize {
-        num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
+        num_arcs * size_of::<A>() + 2 * size_of::<Entry<A>>()
     }
 
     /// Number of bytes of the index once `state` is added.

@@ -226,7 +226,7 @@ impl Closures<'_> {
                         open.pop();
                         is_open[state] = false;
                         if self.made[state].is_none() {
-                            self.made[state] = Some(self.of(state)?);
+                            self.made[state] = Some(self.closure_of(state)?);
                         }
                     }
                 }
@@ -236,7 +236,7 @@ impl Closures<'_> {
     }
 
     /// Returns the closure of a state, given the closures behind its epsilons.
-    fn of(&mut self, state: usize) -> Result<Vec<Reached>, Error> {
+    fn closure_of(&mut self, state: usize) -> Result<Vec<Reached>, Error> {
         let range = self.fsa.view().arc_range(state);
         let mut found = Vec::new();
         if self.fsa.arcs()[range.clone()].iter().any(|arc| arc.label != EPSILON) {
