@@ -4,7 +4,6 @@ pub(crate) mod arc;
 pub(crate) mod attributes;
 pub(crate) mod builder;
 pub(crate) mod each_fsa;
-pub(crate) mod entering;
 pub(crate) mod fsa;
 pub(crate) mod fsa_builder;
 pub(crate) mod graph;

@@ -11,7 +11,6 @@ use crate::core::properties::Properties;
 use crate::core::valid::{check, check_but_scores, check_scores};
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
-use crate::support::adjacency::Adjacency;
 use crate::support::ids::{id, index};
 use crate::support::threads::{self, split};
 
@@ -256,7 +255,7 @@ fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
     threads::for_each_job(fsas.num_arcs(), jobs, |_, (fsa, (ends, entering))| {
         // As many arcs enter the states of an FSA as leave them.
         let first = id(fsa.first_arc());
-        let by_dest = Adjacency::new(fsa.num_states(), fsa.arcs().iter().map(|arc| arc.states().1));
+        let by_dest = fsa.entering();
         ends.iter_mut().enumerate().for_each(|(state, end)| *end = first + id(by_dest.range(state).end));
         entering.iter_mut().zip(by_dest.order()).for_each(|(to, arc)| *to = first + arc.cast_signed());
         Ok(())

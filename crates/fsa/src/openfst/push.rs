@@ -2,7 +2,6 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
-use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
@@ -154,15 +153,12 @@ pub(super) fn push_to_start(
     semiring: Option<Semiring>,
 ) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
-    let last = builder.ends.len() - 1;
     let weighted = |semiring: &Semiring| *semiring == Semiring::Log || builder.arcs.iter().any(|arc| arc.score != 0.0);
     let semiring = semiring.filter(weighted);
     let splits = builder.splits()?;
     let view = FsaView::new(&splits, &builder.arcs);
     let scores = semiring.map(|semiring| distances_of_one(fsa, view, semiring, Direction::ToFinal)).transpose()?;
-    let entering = Entering::new(builder.ends.len(), &builder.arcs);
-    let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
-    drop(entering);
+    let known = outputs.as_ref().map(|outputs| strings_to_final(view, outputs, strings));
     let mut before = EMPTY;
     if let (Some(outputs), Some(known)) = (outputs, known) {
         for (arc, output) in builder.arcs.iter().zip(outputs) {
@@ -201,15 +197,15 @@ impl Pushed {
 /// Not yet known: every string begins with it.
 const ALL: u32 = u32::MAX;
 
-/// The longest string that all paths from each state to the `target` begin to output. All states
-/// must have such paths.
-fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
-    let num_states = entering.num_states();
-    let mut known = vec![ALL; num_states];
-    known[target] = EMPTY;
+/// The longest string that all paths from each state to the final one begin to output. There are
+/// states, and all must have such paths.
+fn strings_to_final(view: FsaView<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
+    let (entering, last) = (view.entering(), view.num_states() - 1);
+    let mut known = vec![ALL; last + 1];
+    known[last] = EMPTY;
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
-        for &arc in entering.of(state) {
-            let source = entering.arcs()[arc as usize].states().0;
+        for &arc in entering.row(state) {
+            let source = view.arcs()[arc as usize].states().0;
             if known[source] == EMPTY {
                 continue;
             }
@@ -222,7 +218,7 @@ fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: 
         }
     };
     // Strings only become shorter, so that this ends.
-    let left = sweep(target, num_states, usize::MAX - 1, &mut relax);
+    let left = sweep(last, last + 1, usize::MAX - 1, &mut relax);
     debug_assert_eq!(left, None);
     known
 }

@@ -3,7 +3,6 @@
 
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
-use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{NONE, index, number};
@@ -123,7 +122,7 @@ fn search(view: FsaView<'_>, last: usize) -> DepthFirstSearch {
 
 /// Selects the states of `among` from which the final state can be reached.
 fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
-    let entering = Entering::of_view(view);
+    let entering = view.entering();
     let mut reached = vec![false; among.len()];
     let mut stack = Vec::new();
     if among[last] {
@@ -131,7 +130,7 @@ fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> 
         stack.push(last);
     }
     while let Some(state) = stack.pop() {
-        for &arc in entering.of(state) {
+        for &arc in entering.row(state) {
             let arc = &view.arcs()[arc as usize];
             let source = index(arc.src_state);
             if among[source] && arc.score > f32::NEG_INFINITY && !std::mem::replace(&mut reached[source], true) {

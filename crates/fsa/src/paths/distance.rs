@@ -7,7 +7,6 @@ use kaldera_base::math::log_add;
 
 use crate::core::arc::Arc;
 use crate::core::each_fsa::{by_states, for_each_with};
-use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
@@ -161,9 +160,9 @@ fn best_in_few_sweeps(fsa: FsaView<'_>, rounding: f64, scores: &mut [f64]) -> Op
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
     scores[last] = 0.0;
-    let entering = Entering::of_view(fsa);
+    let entering = fsa.entering();
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
-        for &at in entering.of(state) {
+        for &at in entering.row(state) {
             let arc = &fsa.arcs()[at as usize];
             let (source, score) = (arc.states().0, scores[state] + f64::from(arc.score));
             if gains(score, scores[source], rounding) {

@@ -46,12 +46,6 @@ impl<T: Copy + Default> Grouped<T> {
         Self { splits, values }
     }
 
-    /// Returns the number of keys.
-    #[inline]
-    pub(crate) fn num_keys(&self) -> usize {
-        self.splits.len() - 1
-    }
-
     /// Returns the range of the values of a key in [`order`](Self::order).
     #[inline]
     pub(crate) fn range(&self, key: usize) -> Range<usize> {
@@ -79,7 +73,7 @@ mod tests {
     fn entries_of_a_key_are_in_rising_order() {
         let keys = [3, 0, 3, 1, 0];
         let sorted = Adjacency::new(5, keys.into_iter());
-        assert_eq!((sorted.num_keys(), sorted.order()), (5, &[1, 4, 3, 0, 2][..]));
+        assert_eq!(sorted.order(), [1, 4, 3, 0, 2]);
         assert_eq!(
             (0..5).map(|key| sorted.row(key).to_vec()).collect::<Vec<_>>(),
             [vec![1, 4], vec![3], vec![], vec![0, 2], vec![]]
