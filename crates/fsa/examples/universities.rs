@@ -1,9 +1,9 @@
 //! The universities of the article on k2's ragged tensors as a vector of FSAs: a province is an
 //! FSA, a city a state, a university an arc. Builds it, prints it as k2 does, with its row splits
-//! and row ids, and draws it.
+//! and row ids, and writes a drawing for Graphviz.
 //!
 //! ```sh
-//! cargo run -p fsa --example universities -- china_univ_fsav.svg
+//! cargo run -p fsa --example universities -- china_univ_fsav.dot
 //! ```
 
 use std::error::Error;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     if let Some(file) = env::args().nth(1) {
         let drawing = Drawing::default().with_title("china_univ_fsav").with_input_symbols(Some(&universities));
-        fs::write(&file, if file.ends_with(".dot") { drawing.dot(&graph) } else { drawing.svg(&graph)? })?;
+        fs::write(&file, drawing.dot(&graph))?;
         println!("drawn in {file}");
     }
     Ok(())

@@ -3,12 +3,11 @@
 pub(crate) mod arc;
 pub(crate) mod attributes;
 pub(crate) mod builder;
-pub(crate) mod class_labels;
 pub(crate) mod each_fsa;
-pub(crate) mod entering;
 pub(crate) mod fsa;
 pub(crate) mod fsa_builder;
 pub(crate) mod graph;
+pub(crate) mod graph_labels;
 pub(crate) mod limits;
 pub(crate) mod properties;
 pub(crate) mod semiring;

@@ -84,7 +84,7 @@ mod scratch;
 mod search;
 mod trellis;
 
-pub use crate::core::class_labels::GraphLabels;
+pub use crate::core::graph_labels::GraphLabels;
 pub use ctc::CtcGraph;
 pub use intersect::{intersect_dense, intersect_dense_pruned};
 pub use lattices::{DenseLattices, Outcome};

@@ -6,9 +6,6 @@ pub(crate) mod cursor;
 mod draw;
 mod graph_file;
 mod k2_text;
-mod layout;
-#[cfg(feature = "npz")]
-mod npy;
 #[cfg(feature = "npz")]
 mod npz;
 mod openfst;

@@ -12,6 +12,7 @@ pub(crate) mod epsilon_closure;
 pub(crate) mod epsilon_self_loops;
 pub(crate) mod equivalence;
 pub(crate) mod expand_arcs;
+pub(crate) mod first_labels;
 pub(crate) mod fix_final_labels;
 pub(crate) mod flat;
 pub(crate) mod graph_methods;

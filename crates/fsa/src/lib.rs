@@ -36,7 +36,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
-//! | [`openfst`] | OpenFst's algorithms: determinization, minimization, pushing, lazy composition |
+//! | [`openfst`] | OpenFst's algorithms: determinization, minimization, pushing |
 //! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
 //! | [`lattice`] | word lattices: determinization, n best, pruning, rescoring, minimum Bayes risk |
 //! | [`paths`] | totals, posteriors, gradients in both semirings; best, n best and random paths |
@@ -82,7 +82,7 @@
 //! | a final cost | an arc with label -1 into the last state |
 //! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
-//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] |
+//! | `ComposeFst` with look-ahead | [`k2::ComposeOptions::look_ahead`] |
 //! | look-ahead of labels and weights, for decoding | [`dense::LookAheadGraph`] |
 //! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Project` | [`openfst`] |
 //! | `Equivalent` | [`equivalent`] |
@@ -108,9 +108,8 @@
 //! - Functions whose result can grow without bound return an error with the sizes before they
 //!   allocate.
 //! - Composition is written once, as the expansion of one pair of states (`k2/meeting.rs`).
-//!   [`k2::intersect()`] runs it over all pairs, [`openfst::LazyComposition`] over requested ones.
-//!   Look-ahead is a test that a pair must pass before it becomes a state, so both agree on all
-//!   that reaches the final state.
+//!   Look-ahead is a test that a pair must pass before it becomes a state, so results with and
+//!   without it agree on all that reaches the final state.
 //! - A search keeps tokens and links in flat arrays (`dense`). A link that is worse than its
 //!   state's best path by more than the output beam is dropped at once; a backward pass prunes the
 //!   rest when the links have doubled. Neither step can remove an arc of the final lattice. So
@@ -159,10 +158,10 @@ mod support;
 
 pub use crate::core::arc::{Arc, EPSILON, FINAL};
 pub use crate::core::attributes::{Attribute, Attributes};
-pub use crate::core::class_labels::GraphLabels;
 pub use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
 pub use crate::core::fsa_builder::FsaBuilder;
 pub use crate::core::graph::{AUX_LABELS, Graph};
+pub use crate::core::graph_labels::GraphLabels;
 pub use crate::core::limits::Limits;
 pub use crate::core::properties::Properties;
 pub use crate::core::semiring::Semiring;

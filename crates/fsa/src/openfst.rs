@@ -1,5 +1,5 @@
 //! OpenFst's algorithms, with OpenFst's semantics: determinization, minimization, weight pushing,
-//! epsilon normalization, differences, composition on demand.
+//! epsilon normalization, differences.
 //!
 //! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels are the
 //! attribute [`AUX_LABELS`](crate::AUX_LABELS).
@@ -21,7 +21,6 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 
-pub(crate) mod arc_cache;
 pub(crate) mod determinize;
 pub(crate) mod difference;
 mod element;
@@ -30,26 +29,21 @@ pub(crate) mod epsilon_closure;
 pub(crate) mod epsilon_normalize;
 pub(crate) mod equivalent;
 pub(crate) mod factor;
-pub(crate) mod first_labels;
 pub(crate) mod graph_methods;
-pub(crate) mod lazy_composition;
 pub(crate) mod machine;
 pub(crate) mod minimize;
 pub(crate) mod optimize;
 pub(crate) mod partition;
-pub(crate) mod potentials;
 pub(crate) mod project;
 pub(crate) mod push;
 pub(crate) mod shortest_paths;
 pub(crate) mod strings;
 pub(crate) mod trim;
 
-pub use arc_cache::LazyArc;
 pub use determinize::{DeterminizeOptions, determinize};
 pub use difference::difference;
 pub use encode::{Encoder, encode};
 pub use epsilon_normalize::epsilon_normalize;
-pub use lazy_composition::{LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use optimize::optimize;
 pub use project::{Side, project};

@@ -186,11 +186,6 @@ impl RaggedArc {
         threads::run(py, None, || K2Text::of(&graph).with_openfst(openfst).print(&graph))?.map_err(exception)
     }
 
-    /// A drawing: SVG.
-    fn to_svg(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
-        Drawing::default().with_title(title).svg(&graph(&self.fsas, attributes)?).map_err(exception)
-    }
-
     /// A drawing for Graphviz.
     fn to_dot(&self, attributes: &Bound<'_, PyDict>, title: &str) -> PyResult<String> {
         Ok(Drawing::default().with_title(title).dot(&graph(&self.fsas, attributes)?))

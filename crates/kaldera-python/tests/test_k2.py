@@ -58,7 +58,7 @@ def test_they_can_be_pickled_and_drawn():
     copy = pickle.loads(pickle.dumps(fst))
     assert copy.arcs.values().tolist() == fst.arcs.values().tolist() and copy.aux_labels.tolist() == fst.aux_labels.tolist()
     assert copy.shape == fst.shape
-    assert fst._repr_svg_().startswith("<svg") and "digraph" in k2.to_dot(fst)
+    assert "digraph" in k2.to_dot(fst)
 
 
 def test_algorithms_keep_the_language():
@@ -282,12 +282,27 @@ def test_text_has_named_labels_and_lists():
     assert fsa.labels.tolist() == [3, -1]
 
 
-def test_scores_can_be_made_stochastic(tmp_path):
+def test_scores_can_be_made_stochastic():
     fsa = k2.Fsa.from_str(TEXT)
     fsa.set_scores_stochastic_(fsa.scores)
     np.testing.assert_allclose(np.exp(fsa.scores[:2]).sum(), 1, rtol=1e-6)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a program that is a script")
+def test_graphviz_draws_if_it_is_there(tmp_path, monkeypatch):
+    fsa = k2.Fsa.from_str(TEXT)
+    fsa.draw(tmp_path / "a.dot", "title")
+    assert (tmp_path / "a.dot").read_text().startswith("digraph")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert fsa._repr_svg_() is None
+    with pytest.raises(RuntimeError, match="it is not installed; install Graphviz"):
+        fsa.draw(tmp_path / "a.svg")
+    assert not (tmp_path / "a.svg").exists()
+    (tmp_path / "dot").write_text("#!/bin/sh\necho \"<svg $1\"\nexec /bin/cat\n")
+    (tmp_path / "dot").chmod(0o755)
     fsa.draw(tmp_path / "a.svg", "title")
-    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert (tmp_path / "a.svg").read_text().startswith("<svg -Tsvg\ndigraph")
+    assert fsa._repr_svg_().startswith("<svg")
     with pytest.raises(ValueError, match="a.png"):
         fsa.draw(tmp_path / "a.png")
 

@@ -1,10 +1,11 @@
 //! Arrays in NumPy's files, `.npy`.
 
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 use kaldera_base::Real;
+use tensor_strided::npy::{Header, NpyError, NpyType};
+use tensor_strided::{Tensor, TensorView};
 
-use crate::codec::{ByteReader, CodecError};
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase, SubMatrix};
 use crate::storage::Storage;
@@ -27,11 +28,6 @@ pub struct NumpyArray<T> {
     shape: Vec<usize>,
     data: Vec<T>,
 }
-
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
-
-/// Largest size of a header; real arrays have far smaller ones.
-const MOST_HEADER: usize = 1 << 16;
 
 impl<T: Real> NumpyArray<T> {
     /// Creates an array from elements in row-major order.
@@ -116,86 +112,39 @@ impl<T: Real> NumpyArray<T> {
         Err(Error::OutOfDomain { operation, parameter: "the number of dimensions", value: found as f64, expected })
     }
 
-    /// Reads a file of version 1, 2 or 3 with `f32` or `f64`, in either byte order and either order
-    /// of elements.
+    /// Reads a file with `f32` or `f64`, in either byte order and either order of elements.
     ///
     /// # Errors
-    /// [`CodecError`] for any other bytes, and if the file ends too early. Memory grows with the
+    /// [`NpyError`] for any other bytes, and if the file ends too early. Memory grows with the
     /// elements that were read.
     #[doc(alias = "Read")]
-    pub fn read(r: &mut dyn BufRead) -> Result<Self, CodecError> {
-        let mut r = ByteReader::new(r);
-        let mut start = [0; 8];
-        r.read_exact(&mut start, "a NumPy header")?;
-        let unexpected = |offset, expected: &'static str, found: String| {
-            Err(CodecError::Unexpected { offset, expected: expected.into(), found })
-        };
-        if start[..6] != *MAGIC {
-            return unexpected(0, "`\\x93NUMPY`", format!("`{}`", start[..6].escape_ascii()));
+    pub fn read(mut r: &mut dyn BufRead) -> Result<Self, NpyError> {
+        let header = Header::read(&mut r)?;
+        if header.element() == NpyType::of::<f32>() {
+            Ok(Self::from_tensor(&Tensor::<f32>::read_npy_elements(&header, r)?))
+        } else {
+            Ok(Self::from_tensor(&Tensor::<f64>::read_npy_elements(&header, r)?))
         }
-        let len = match start[6] {
-            1 => {
-                let mut len = [0; 2];
-                r.read_exact(&mut len, "a NumPy header's length")?;
-                usize::from(u16::from_le_bytes(len))
-            }
-            2 | 3 => {
-                let mut len = [0; 4];
-                r.read_exact(&mut len, "a NumPy header's length")?;
-                usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX)
-            }
-            version => return unexpected(6, "version 1, 2 or 3", version.to_string()),
-        };
-        let at = r.offset();
-        if len > MOST_HEADER {
-            return unexpected(at, "a header of at most 65536 bytes", len.to_string());
-        }
-        let mut header = vec![0; len];
-        r.read_exact(&mut header, "a NumPy header")?;
-        let Some(header) = Header::parse(&header) else {
-            let expected = "a dictionary of descr, fortran_order and shape, with elements of f4 or f8";
-            return unexpected(at, expected, format!("`{}`", header.escape_ascii()));
-        };
-        let Some(len) = num_elements(&header.shape).filter(|len| len.checked_mul(header.size).is_some()) else {
-            return unexpected(at, "a shape that can be", format!("{:?}", header.shape));
-        };
-        let data = header.read_elements(&mut r, len)?;
-        let data = if header.fortran_order { row_major(&header.shape, &data) } else { data };
-        Ok(Self { shape: header.shape, data })
     }
 
-    /// Writes a file of version 1, little-endian, row-major.
+    fn from_tensor<U: Real>(tensor: &Tensor<U>) -> Self {
+        let data = tensor.view().iter().map(|x| T::from_f64(x.to_f64())).collect();
+        Self { shape: tensor.shape().to_vec(), data }
+    }
+
+    /// Writes a file as NumPy does, little-endian, row-major.
     ///
     /// # Errors
-    /// The errors of `w`, and `InvalidInput` for more dimensions than a header of that version can
-    /// hold.
+    /// [`NpyError::Io`] for the errors of `w`.
     #[doc(alias = "Write")]
-    pub fn write(&self, w: &mut dyn Write) -> io::Result<()> {
-        let mut shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
-        if shape.len() == 1 {
-            shape.push(String::new());
+    pub fn write(&self, w: &mut dyn Write) -> Result<(), NpyError> {
+        match T::as_f32(&self.data) {
+            Some(singles) => TensorView::from_slice(&self.shape, singles)?.write_npy(w),
+            None => {
+                let doubles: Vec<f64> = self.data.iter().map(|x| x.to_f64()).collect();
+                TensorView::from_slice(&self.shape, &doubles)?.write_npy(w)
+            }
         }
-        let (size, shape) = (size_of::<T>(), shape.join(", "));
-        let mut header = format!("{{'descr': '<f{size}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
-        // The elements start at a multiple of 64 bytes, with a line end before them.
-        let begun = MAGIC.len() + 4 + header.len() + 1;
-        header.extend(std::iter::repeat_n(' ', begun.next_multiple_of(64) - begun));
-        header.push('\n');
-        let len = u16::try_from(header.len()).map_err(|_| {
-            let message = format!("a .npy file of version 1 does not hold {} dimensions", self.shape.len());
-            io::Error::new(io::ErrorKind::InvalidInput, message)
-        })?;
-        w.write_all(MAGIC)?;
-        w.write_all(&[1, 0])?;
-        w.write_all(&len.to_le_bytes())?;
-        w.write_all(header.as_bytes())?;
-        self.data.chunks(8192).try_for_each(|chunk| {
-            let bytes: Vec<u8> = match T::as_f32(chunk) {
-                Some(singles) => singles.iter().flat_map(|x| x.to_le_bytes()).collect(),
-                None => chunk.iter().flat_map(|x| x.to_f64().to_le_bytes()).collect(),
-            };
-            w.write_all(&bytes)
-        })
     }
 }
 
@@ -222,94 +171,6 @@ fn num_elements(shape: &[usize]) -> Option<usize> {
     }
 }
 
-/// Converts elements from the order in which the first index is the fastest to the order in which
-/// the last one is.
-fn row_major<T: Real>(shape: &[usize], data: &[T]) -> Vec<T> {
-    let mut strides = Vec::with_capacity(shape.len());
-    let mut stride = 1;
-    for side in shape {
-        strides.push(stride);
-        stride *= side;
-    }
-    let (mut index, mut from) = (vec![0; shape.len()], 0);
-    let mut ordered = Vec::with_capacity(data.len());
-    for _ in 0..data.len() {
-        ordered.push(data[from]);
-        for axis in (0..shape.len()).rev() {
-            index[axis] += 1;
-            from += strides[axis];
-            if index[axis] < shape[axis] {
-                break;
-            }
-            from -= index[axis] * strides[axis];
-            index[axis] = 0;
-        }
-    }
-    ordered
-}
-
-/// The dictionary of a file.
-struct Header {
-    size: usize,
-    big_endian: bool,
-    fortran_order: bool,
-    shape: Vec<usize>,
-}
-
-impl Header {
-    fn parse(text: &[u8]) -> Option<Self> {
-        let text = str::from_utf8(text).ok()?.trim().strip_prefix('{')?.strip_suffix('}')?;
-        let value = |name: &str| {
-            let quoted = [format!("'{name}'"), format!("\"{name}\"")];
-            let (at, quoted) = quoted.iter().find_map(|quoted| Some((text.find(quoted.as_str())?, quoted)))?;
-            text[at + quoted.len()..].trim_start().strip_prefix(':').map(str::trim_start)
-        };
-        let descr = value("descr")?;
-        let quote = descr.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        let (order, kind) = descr[1..].split_once(quote)?.0.split_at_checked(1)?;
-        let size = match kind {
-            "f4" => 4,
-            "f8" => 8,
-            _ => return None,
-        };
-        let big_endian = match order {
-            "<" => false,
-            ">" => true,
-            "=" => cfg!(target_endian = "big"),
-            _ => return None,
-        };
-        let order = value("fortran_order")?;
-        let fortran_order = order.starts_with("True");
-        if !fortran_order && !order.starts_with("False") {
-            return None;
-        }
-        let sides = value("shape")?.strip_prefix('(')?.split_once(')')?.0.trim();
-        let shape = match sides.strip_suffix(',').unwrap_or(sides) {
-            "" if sides.is_empty() => Vec::new(),
-            sides => sides.split(',').map(|side| side.trim().parse().ok()).collect::<Option<_>>()?,
-        };
-        Some(Self { size, big_endian, fortran_order, shape })
-    }
-
-    fn read_elements<T: Real>(&self, r: &mut ByteReader<'_>, len: usize) -> Result<Vec<T>, CodecError> {
-        let mut data = Vec::new();
-        let mut bytes = vec![0; self.size * len.min(8192)];
-        while data.len() < len {
-            let bytes = &mut bytes[..self.size * (len - data.len()).min(8192)];
-            r.read_exact(bytes, "more elements")?;
-            if self.big_endian {
-                bytes.chunks_exact_mut(self.size).for_each(<[u8]>::reverse);
-            }
-            if self.size == 4 {
-                data.extend(bytes.as_chunks().0.iter().map(|&b| T::from_f64(f32::from_le_bytes(b).into())));
-            } else {
-                data.extend(bytes.as_chunks().0.iter().map(|&b| T::from_f64(f64::from_le_bytes(b))));
-            }
-        }
-        Ok(data)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -324,7 +185,7 @@ mod tests {
         file
     }
 
-    fn read(bytes: &[u8]) -> Result<NumpyArray<f32>, CodecError> {
+    fn read(bytes: &[u8]) -> Result<NumpyArray<f32>, NpyError> {
         NumpyArray::read(&mut &*bytes)
     }
 

@@ -101,7 +101,14 @@ impl<T: NpyElement> Tensor<T> {
     /// # Errors
     /// Any of [`NpyError`].
     pub fn read_npy(mut input: impl Read) -> Result<Self, NpyError> {
-        let header = Header::read(&mut input)?;
+        Self::read_npy_elements(&Header::read(&mut input)?, input)
+    }
+
+    /// Reads the elements that follow a header. See [`read_npy`](Self::read_npy).
+    ///
+    /// # Errors
+    /// Any of [`NpyError`].
+    pub fn read_npy_elements(header: &Header, input: impl Read) -> Result<Self, NpyError> {
         let expected = NpyType::of::<T>();
         if header.element() != expected {
             return Err(NpyError::Type { expected, found: header.element() });

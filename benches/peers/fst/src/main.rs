@@ -89,7 +89,7 @@ fn measured<T>(operation: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 mod ours {
     use fsa::k2::{ComposeOptions, compose};
     use fsa::io::OpenFstBinary;
-    use fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize, shortest_paths};
+    use fsa::openfst::{DeterminizeOptions, MinimizeOptions, Unique, determinize, minimize, shortest_paths};
     use fsa::{Fsa, Graph};
 
     use super::{Outcome, fs, measured};
@@ -106,9 +106,9 @@ mod ours {
                 let second = read(inputs[1])?;
                 measured(|| Ok(compose(&first, &second, &ComposeOptions::default())?))?
             }
-            "lazy-compose" => {
+            "look-ahead-compose" => {
                 let second = read(inputs[1])?;
-                measured(|| Ok(LazyComposition::new(&first, &second, &LazyOptions::default())?.to_graph(None)?))?
+                measured(|| Ok(compose(&first, &second, &ComposeOptions { look_ahead: true, ..ComposeOptions::default() })?))?
             }
             "connect" => measured(|| Ok(first.connect()?))?,
             "determinize" => measured(|| Ok(determinize(&first, &DeterminizeOptions::default())?))?,

@@ -7,7 +7,7 @@ use std::collections::btree_map;
 use kaldera_base::buffer::Buffer;
 use ragged_core::{Ragged, RaggedShape, RowSplits, index_and_sum, index_select, index_tensor_ragged};
 
-use crate::core::class_labels::GraphLabels;
+use crate::core::graph_labels::GraphLabels;
 use crate::error::{AttributeProblem, Error};
 
 /// One entry for each arc.

@@ -200,7 +200,7 @@ impl FsaVec {
 
     /// Returns the properties of each FSA. O(states + arcs).
     pub fn properties_of_each(&self) -> Vec<Properties> {
-        let each = threads::for_each_job(self.num_arcs(), self.iter(), |_, fsa| Ok(Properties::of(fsa)));
+        let each = threads::for_each_job(self.num_arcs(), self.iter(), |_, fsa| Ok(Properties::new(fsa)));
         each.expect("nothing that can fail")
     }
 
@@ -246,8 +246,6 @@ impl PartialEq for FsaVec {
     }
 }
 
-/// Sorts by the state entered with a counting sort, which leaves the arcs of a state in rising
-/// order.
 fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
     let mut ends = memory::zeros(fsas.num_states() + 1);
     let mut entering = memory::zeros(fsas.num_arcs());
@@ -255,21 +253,11 @@ fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
     let of_arcs = split(&mut entering, fsas.iter().map(|fsa| fsa.arcs().len()));
     let jobs = fsas.iter().zip(of_states.into_iter().zip(of_arcs));
     threads::for_each_job(fsas.num_arcs(), jobs, |_, (fsa, (ends, entering))| {
-        for arc in fsa.arcs() {
-            ends[arc.states().1] += 1;
-        }
-        // First the begin of a state's arcs, then the place of its next arc, and so in the end
-        // their end. As many arcs enter the states of an FSA as leave them.
+        // As many arcs enter the states of an FSA as leave them.
         let first = id(fsa.first_arc());
-        let mut next = first;
-        for end in ends.iter_mut() {
-            next += std::mem::replace(end, next);
-        }
-        for (from, arc) in (first..).zip(fsa.arcs()) {
-            let place = &mut ends[arc.states().1];
-            entering[index(*place - first)] = from;
-            *place += 1;
-        }
+        let by_dest = fsa.entering();
+        ends.iter_mut().enumerate().for_each(|(state, end)| *end = first + id(by_dest.range(state).end));
+        entering.iter_mut().zip(by_dest.order()).for_each(|(to, arc)| *to = first + arc.cast_signed());
         Ok(())
     })?;
     let states = fsas.shape().row_splits(1).clone();

@@ -3,8 +3,8 @@
 use ragged_core::Ragged;
 
 use crate::core::attributes::{Attribute, Attributes};
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::{FsaVec, Fsas};
+use crate::core::graph_labels::GraphLabels;
 use crate::error::{Error, Quantity};
 
 /// The name of the attribute with the output labels of a transducer.

@@ -87,7 +87,7 @@ impl Properties {
 
     /// Finds the properties of a valid FSA; looks at each arc once. O(states + arcs).
     #[doc(alias = "GetFsaBasicProperties")]
-    pub(crate) fn of(fsa: FsaView<'_>) -> Self {
+    pub(crate) fn new(fsa: FsaView<'_>) -> Self {
         let mut all = Self::ALL;
         if fsa.arcs().is_empty() {
             all = all.without(Self::NONEMPTY);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use kaldera_base::memory::prefetch;
 
 use crate::core::arc::Arc;
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::index;
 
 /// The states and arcs of one FSA, borrowed. Copying it copies two pointers.
@@ -70,6 +71,12 @@ impl<'a> FsaView<'a> {
     #[inline]
     pub(crate) fn prefetch_state(&self, state: usize) {
         prefetch(self.splits, state);
+    }
+
+    /// Groups the arcs by the state that they enter, as indexes of [`arcs`](Self::arcs). O(states +
+    /// arcs).
+    pub(crate) fn entering(&self) -> Adjacency {
+        Adjacency::new(self.num_states(), self.arcs.iter().map(|arc| arc.states().1))
     }
 
     /// Returns the index of this FSA's first arc among the arcs of all FSAs of its vector, to which

@@ -24,7 +24,13 @@ impl Active {
     /// options say. As in Kaldi: if the beam leaves too many or too few, the next beam is the one
     /// that would have been right here. Only tokens above `entered` count, within the beam by which
     /// they were entered. `scores` is a buffer to work in.
-    pub(super) fn of(tokens: &[Token], best: f32, entered: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
+    pub(super) fn new(
+        tokens: &[Token],
+        best: f32,
+        entered: f32,
+        options: &DenseOptions,
+        scores: &mut Vec<f32>,
+    ) -> Self {
         let most = options.max_active_states;
         let least = options.min_active_states.min(most);
         let in_beam = (best - options.search_beam).next_down().max(entered);
@@ -64,7 +70,7 @@ mod tests {
 
     fn active(scores: &[f32], options: &DenseOptions) -> Active {
         let tokens: Vec<_> = (0..).zip(scores).map(|(state, &score)| Token { state, score }).collect();
-        Active::of(&tokens, scores[0], f32::NEG_INFINITY, options, &mut vec![])
+        Active::new(&tokens, scores[0], f32::NEG_INFINITY, options, &mut vec![])
     }
 
     fn count(scores: &[f32], options: &DenseOptions) -> usize {

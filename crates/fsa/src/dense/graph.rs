@@ -216,7 +216,7 @@ struct HighestLabel {
 
 impl LabelIndex {
     /// O(arcs).
-    pub(super) fn of(graphs: &FsaVec, labels: GraphLabels) -> Self {
+    pub(super) fn new(graphs: &FsaVec, labels: GraphLabels) -> Self {
         let mut highest = HighestLabel { fsa: 0, arc: 0, label: FINAL };
         for (fsa, graph) in graphs.iter().enumerate() {
             let label = graph.arcs().iter().fold(FINAL, |most, arc| most.max(arc.label));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::graph::{DecodingGraph, LabelIndex};
 use super::lattices::with_attributes;
-use super::output::{Made, Part, lattice};
+use super::output::{LatticeArcs, Pruning, lattice};
 use super::scratch::Scratch;
 use super::search::Search;
 use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
@@ -68,7 +68,7 @@ pub fn intersect_dense_pruned<F: Fsas>(
     if fsas.num_fsas() != 1 {
         Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
     }
-    let index = LabelIndex::of(fsas, graphs.graph_labels());
+    let index = LabelIndex::new(fsas, graphs.graph_labels());
     let fits = index.check(dense.num_classes());
     if fsas.num_fsas() == 1 {
         fits.clone()?;
@@ -101,21 +101,21 @@ fn search_each<G: DecodingGraph>(
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
     graph_of: impl Fn(usize) -> Result<G, Error> + Sync,
-) -> Result<Vec<(Made, Outcome)>, Error> {
+) -> Result<Vec<(LatticeArcs, Outcome)>, Error> {
     options.check()?;
     let unused = Mutex::new(Vec::<(Scratch, Search)>::new());
     let work = dense.total_frames().saturating_mul(dense.num_classes());
     for_each_job(work, 0..dense.num_utterances(), |_, utterance| {
         let graph = match graph_of(utterance) {
             Ok(graph) => graph,
-            Err(error) => return Ok((Made::default(), Outcome::Failed(error))),
+            Err(error) => return Ok((LatticeArcs::default(), Outcome::Failed(error))),
         };
         let lock = || unused.lock().unwrap_or_else(PoisonError::into_inner);
         let (scratch, search) = lock().pop().unzip();
         let mut memory = (Scratch::of_size(scratch, graph.num_states()), search.unwrap_or_else(Search::new));
         let found = search_one(&graph, dense, options, &mut memory, utterance);
         lock().push(memory);
-        Ok(found.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
+        Ok(found.unwrap_or_else(|error| (LatticeArcs::default(), Outcome::Failed(error))))
     })
 }
 
@@ -126,29 +126,29 @@ fn search_one<G: DecodingGraph>(
     options: &DenseOptions,
     (scratch, search): &mut (Scratch, Search),
     utterance: usize,
-) -> Result<(Made, Outcome), Error> {
+) -> Result<(LatticeArcs, Outcome), Error> {
     let frames = dense.utterance(utterance)?;
     frames.check(utterance)?;
     graph.check()?;
     if graph.num_states() == 0 {
-        return Ok((Made::default(), Outcome::NoFinalState));
+        return Ok((LatticeArcs::default(), Outcome::NoFinalState));
     }
     search.restart();
     search.advance(graph, frames, options, scratch, utterance)?;
-    lattice(graph, search, options, options.ending(), Part::Beam, utterance)
+    lattice(graph, search, options, options.ending(), Pruning::OutputBeam, utterance)
 }
 
 /// Concatenates the lattices of all utterances into one vector.
 pub(super) fn gather<'g, F: Fsas>(
     graphs: &Graph<F>,
     labels: GraphLabels,
-    made: Vec<Made>,
+    made: Vec<LatticeArcs>,
     outcomes: Vec<Outcome>,
     graph_of: impl Fn(usize) -> FsaView<'g>,
 ) -> Result<DenseLattices, Error> {
     let (mut parts, mut frames, mut graph_scores) = (vec![], vec![], vec![]);
     for (utterance, made) in made.into_iter().enumerate() {
-        parts.push((made.part, [ArcMap::new(graph_of(utterance), made.graph_arcs)]));
+        parts.push((made.builder, [ArcMap::new(graph_of(utterance), made.graph_arcs)]));
         frames.push(made.frames);
         graph_scores.push(made.graph_scores);
     }

@@ -1,5 +1,6 @@
 //! Composition of HL with G while decoding, with look-ahead of labels and weights.
 
+mod arc_cache;
 mod grammar;
 mod hl;
 mod shared;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::graph::{DecodingGraph, LabelIndex};
 use super::intersect::gather;
 use super::look_ahead::SharedVisited;
-use super::output::{Made, Part, lattice};
+use super::output::{LatticeArcs, Pruning, lattice};
 use super::scores::Frames;
 use super::scratch::Scratch;
 use super::search::Search;
@@ -91,8 +91,8 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Beam`], [`Error::OutOfRange`] for invalid options.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
-        let index = LabelIndex::of(graph.fsas().as_fsa_vec(), graph.graph_labels());
-        Self::of(Source::Graph { graph, index }, options)
+        let index = LabelIndex::new(graph.fsas().as_fsa_vec(), graph.graph_labels());
+        Self::with_source(Source::Graph { graph, index }, options)
     }
 
     /// Creates a decoder of streams for the topology of CTC and this graph of tokens.
@@ -100,7 +100,7 @@ impl OnlineDecoder {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_ctc_topology(graph: CtcGraph, options: DenseOptions) -> Result<Self, Error> {
-        Self::of(Source::Ctc(graph), options)
+        Self::with_source(Source::Ctc(graph), options)
     }
 
     /// Creates a decoder of streams for HL and G, composed with look-ahead. Each stream stores the
@@ -110,10 +110,10 @@ impl OnlineDecoder {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_look_ahead(graph: LookAheadGraph, options: DenseOptions) -> Result<Self, Error> {
-        Self::of(Source::LookAhead(Box::new(graph)), options)
+        Self::with_source(Source::LookAhead(Box::new(graph)), options)
     }
 
-    fn of(graph: Source, options: DenseOptions) -> Result<Self, Error> {
+    fn with_source(graph: Source, options: DenseOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { graph, options, unused: Mutex::default() })
     }
@@ -241,7 +241,7 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Size`] or [`Error::Binary`] for a stream of another graph; [`Error::TooLarge`].
     pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
-        self.lattices_of(streams, ending, Part::Beam)
+        self.lattices_of(streams, ending, Pruning::OutputBeam)
     }
 
     /// Returns the lattices of only the best paths of streams, and of the paths that are exactly as
@@ -251,27 +251,32 @@ impl OnlineDecoder {
     /// # Errors
     /// As [`lattices`](Self::lattices).
     pub fn best_paths(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
-        self.lattices_of(streams, ending, Part::Best)
+        self.lattices_of(streams, ending, Pruning::BestPath)
     }
 
-    fn lattices_of(&self, streams: &[&DecodingStream], ending: Ending, part: Part) -> Result<DenseLattices, Error> {
+    fn lattices_of(
+        &self,
+        streams: &[&DecodingStream],
+        ending: Ending,
+        pruning: Pruning,
+    ) -> Result<DenseLattices, Error> {
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
         let made = for_each_job(num_links, streams.iter(), |utterance, stream| {
             let made = match &self.graph {
                 Source::Graph { graph, index } => {
-                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), (utterance, stream), ending, part)
+                    self.lattice(&index.graph(graph.fsas().as_fsa_vec(), 0), (utterance, stream), ending, pruning)
                 }
-                Source::Ctc(graph) => self.lattice(graph, (utterance, stream), ending, part),
+                Source::Ctc(graph) => self.lattice(graph, (utterance, stream), ending, pruning),
                 Source::LookAhead(graph) => match &stream.visited {
                     Some(visited) => {
                         let graph = graph.of_stream(visited, &stream.search);
-                        graph.and_then(|graph| self.lattice(&graph, (utterance, stream), ending, part))
+                        graph.and_then(|graph| self.lattice(&graph, (utterance, stream), ending, pruning))
                     }
-                    None => Ok((Made::default(), Outcome::NoFinalState)),
+                    None => Ok((LatticeArcs::default(), Outcome::NoFinalState)),
                 },
             };
-            Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
+            Ok(made.unwrap_or_else(|error| (LatticeArcs::default(), Outcome::Failed(error))))
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
         let labels = match &self.graph {
@@ -307,12 +312,12 @@ impl OnlineDecoder {
         graph: &G,
         (utterance, stream): (usize, &DecodingStream),
         ending: Ending,
-        part: Part,
-    ) -> Result<(Made, Outcome), Error> {
+        pruning: Pruning,
+    ) -> Result<(LatticeArcs, Outcome), Error> {
         graph.check()?;
         if graph.num_states() == 0 {
-            return Ok((Made::default(), Outcome::NoFinalState));
+            return Ok((LatticeArcs::default(), Outcome::NoFinalState));
         }
-        lattice(graph, &stream.search, &self.options, ending, part, utterance)
+        lattice(graph, &stream.search, &self.options, ending, pruning, utterance)
     }
 }

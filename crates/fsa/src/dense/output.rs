@@ -11,8 +11,8 @@ use crate::{Arc, Error, FINAL, Operation, Quantity};
 
 /// A lattice with the data of its arcs.
 #[derive(Debug, Default)]
-pub(super) struct Made {
-    pub(super) part: SortedFsaBuilder,
+pub(super) struct LatticeArcs {
+    pub(super) builder: SortedFsaBuilder,
     /// The arcs of the graph, or -1.
     pub(super) graph_arcs: Vec<i32>,
     /// The frames, or -1 for epsilon arcs.
@@ -20,16 +20,16 @@ pub(super) struct Made {
     pub(super) graph_scores: Vec<f32>,
 }
 
-/// Part of the paths found that a lattice has.
+/// Pruning that chooses the paths of a lattice.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum Pruning {
     /// The paths left by the output beam and the kind of pruning.
-    Beam,
+    OutputBeam,
     /// The best paths, whatever the kind of pruning.
-    Best,
+    BestPath,
 }
 
-/// Returns the lattice of a part of the results, and its outcome.
+/// Returns the lattice of the results that are left, and its outcome.
 ///
 /// # Errors
 /// [`Error::TooLarge`]; [`Error::Limit`], by itself or in [`Error::DenseFrame`]; [`Error::Binary`]
@@ -39,13 +39,13 @@ pub(super) fn lattice<G: DecodingGraph>(
     search: &Search,
     options: &DenseOptions,
     ending: Ending,
-    part: Part,
+    pruning: Pruning,
     utterance: usize,
-) -> Result<(Made, Outcome), Error> {
+) -> Result<(LatticeArcs, Outcome), Error> {
     let trellis = &search.trellis;
     if !search.is_alive() {
         // The last frame has no states: its arcs led nowhere.
-        return Ok((Made::default(), Outcome::Died { frame: trellis.num_frames().saturating_sub(1) }));
+        return Ok((LatticeArcs::default(), Outcome::Died { frame: trellis.num_frames().saturating_sub(1) }));
     }
     let (mut links, outcome) = last_links(graph, search, ending);
     graph.check()?;
@@ -53,11 +53,11 @@ pub(super) fn lattice<G: DecodingGraph>(
     let (best, scores) = trellis.last_scores();
     links.retain(|link| (scores[link.source as usize] - best) + link.score > f32::NEG_INFINITY);
     if links.is_empty() {
-        return Ok((Made::default(), Outcome::NoFinalState));
+        return Ok((LatticeArcs::default(), Outcome::NoFinalState));
     }
-    let (beam, from) = match part {
-        Part::Beam => (options.output_beam, search.unpruned_from(options)),
-        Part::Best => (0.0, 0),
+    let (beam, from) = match pruning {
+        Pruning::OutputBeam => (options.output_beam, search.unpruned_from(options)),
+        Pruning::BestPath => (0.0, 0),
     };
     let made = Writer::new(trellis, links, beam, from).write(graph, options.limits, utterance);
     graph.check()?;
@@ -92,7 +92,7 @@ struct Writer<'a> {
     beam: f32,
     /// Before this frame, everything stays, dead ends too.
     from: usize,
-    made: Made,
+    made: LatticeArcs,
 }
 
 impl<'a> Writer<'a> {
@@ -107,10 +107,10 @@ impl<'a> Writer<'a> {
             *least = extra.min(*least);
         }
         let extras = trellis.extras(from, of_tokens.into_iter(), beam);
-        Self { trellis, extras, last, beam, from, made: Made::default() }
+        Self { trellis, extras, last, beam, from, made: LatticeArcs::default() }
     }
 
-    fn write<G: DecodingGraph>(mut self, graph: &G, limits: Limits, utterance: usize) -> Result<Made, Error> {
+    fn write<G: DecodingGraph>(mut self, graph: &G, limits: Limits, utterance: usize) -> Result<LatticeArcs, Error> {
         let mut outgoing = Vec::new();
         // The number of a state is its index among the states of its frame, behind the states of
         // all frames before.
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
             for arc in &outgoing {
                 self.add(arc, graph)?;
             }
-            let arcs = self.made.part.arcs.len();
+            let arcs = self.made.builder.arcs.len();
             let needed = self.trellis.bytes() + arcs.saturating_mul(BYTES_OF_ARC);
             limits.check(Operation::DenseIntersection, needed, next, arcs).map_err(|error| {
                 let (frame, error) = (self.trellis.first_frame() + frame, Box::new(error));
@@ -142,8 +142,8 @@ impl<'a> Writer<'a> {
             })?;
             (first, states) = (next, next_states);
         }
-        while self.made.part.ends.len() <= first {
-            self.made.part.end_state();
+        while self.made.builder.ends.len() <= first {
+            self.made.builder.end_state();
         }
         Ok(self.made)
     }
@@ -207,8 +207,8 @@ impl<'a> Writer<'a> {
     }
 
     fn add<G: DecodingGraph>(&mut self, it: &Outgoing, graph: &G) -> Result<(), Error> {
-        while self.made.part.ends.len() < it.source {
-            self.made.part.end_state();
+        while self.made.builder.ends.len() < it.source {
+            self.made.builder.end_state();
         }
         let none = GraphArc { arc: -1, label: FINAL, score: 0.0 };
         let arc = if it.arc == NO_ARC { none } else { graph.arc(it.arc) };
@@ -216,7 +216,7 @@ impl<'a> Writer<'a> {
             return Err(Error::Binary { offset: 0, what: "links of a stream that are no arcs of this graph" });
         }
         let [source, dest] = [it.source, it.dest].map(|state| Error::fit(Quantity::States, state));
-        self.made.part.arcs.push(Arc::new(source?, dest?, arc.label, it.score));
+        self.made.builder.arcs.push(Arc::new(source?, dest?, arc.label, it.score));
         self.made.graph_arcs.push(arc.arc);
         self.made.graph_scores.push(arc.score);
         self.made.frames.push(it.frame.map_or(Ok(-1), |frame| Error::fit(Quantity::Frames, frame))?);

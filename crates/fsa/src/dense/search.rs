@@ -138,7 +138,7 @@ impl Search {
         scratch: &mut Scratch,
     ) -> Result<(), Endless> {
         let (best, _) = self.trellis.last_scores();
-        let active = Active::of(&self.tokens, best, self.trellis.last_entered(), options, &mut scratch.scores);
+        let active = Active::new(&self.tokens, best, self.trellis.last_entered(), options, &mut scratch.scores);
         let first_link = self.trellis.links.len();
         let (mut next, closure) = scratch.next(&mut self.trellis.links, active.next_beam, options.output_beam);
         graph.follow(&self.tokens, best, active, row, &mut next);

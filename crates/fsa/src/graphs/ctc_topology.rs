@@ -3,9 +3,9 @@
 use ragged_core::Ragged;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
+use crate::core::graph_labels::GraphLabels;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
 use crate::graphs::ctc_states::CtcStates;

@@ -7,9 +7,9 @@ use kaldera_base::setters;
 
 use crate::core::arc::{Arc, EPSILON};
 use crate::core::attributes::Attribute;
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
+use crate::core::graph_labels::GraphLabels;
 use crate::core::limits::Limits;
 use crate::core::semiring::Semiring;
 use crate::error::{AttributeProblem, Error, Operation, Quantity};
@@ -234,7 +234,7 @@ pub fn make_hlg(
     options: &HlgOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Hlg, Error> {
-    progress(Progress::of(Step::ReadLexicon));
+    progress(Progress::new(Step::ReadLexicon));
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
     if lexicon.words().is_empty() {
@@ -289,7 +289,7 @@ pub fn compile_hlg(
     };
     let made = |made: HlgGraph, next: Step, graph: &Graph<Fsa>| Progress {
         made: Some(size_of_step(made, graph)),
-        ..Progress::of(next)
+        ..Progress::new(next)
     };
     let max_token = options.max_token.unwrap_or(index(lexicon.max_token()));
     let topology = CtcTopology::new(max_token, options.modified)?;
@@ -321,7 +321,7 @@ pub fn compile_hlg(
     graph = without_disambiguation(within(limits, Operation::RemoveDisambiguation, &graph)?, lexicon)?;
     if options.remove_epsilon {
         for expected in expected_without_epsilons(&graph, options)? {
-            tell(Progress { expected: Some(expected), ..Progress::of(Step::RemoveEpsilons) });
+            tell(Progress { expected: Some(expected), ..Progress::new(Step::RemoveEpsilons) });
         }
         graph = without_epsilons(graph, limits)?;
         graph = within(limits, Operation::Connect, &graph)?.connect()?;

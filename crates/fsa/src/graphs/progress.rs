@@ -20,7 +20,7 @@ pub struct Progress {
 
 impl Progress {
     /// Creates the report of a step that begins.
-    pub(crate) fn of(step: Step) -> Self {
+    pub(crate) fn new(step: Step) -> Self {
         Self { step, done: 0, of: None, made: None, expected: None }
     }
 }

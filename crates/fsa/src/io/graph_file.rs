@@ -91,7 +91,7 @@ impl GraphFile {
             _ => Error::Unreadable { problem: "it is neither one of OpenFst's binary files nor UTF-8".to_owned() },
         })?;
         let text = without_mark(text);
-        let lines = Lines::of(text);
+        let lines = Lines::new(text);
         // Only k2's text has lists.
         let (graph, format) = if text.contains('[') {
             (K2Text::acceptor().with_list_names([AUX_LABELS]).read(text)?, GraphFormat::K2)
@@ -113,7 +113,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         let mut lines = Self { text, least: usize::MAX, most: 0 };
         for fields in text.lines().map(|line| line.split_ascii_whitespace().count()).filter(|&fields| fields > 2) {
             lines.least = lines.least.min(fields);

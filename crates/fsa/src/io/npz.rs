@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
+use tensor_strided::npy::{Header, NpyElement, NpyError};
+use tensor_strided::{Tensor, TensorView};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::core::fsa::{FsaOrVec, Fsas};
 use crate::core::graph::Graph;
 use crate::error::Error;
-use crate::io::npy::{self, Npy, Numbers};
 use crate::io::tensor::{Dict, Entry, from_dict, to_dict};
 
 /// Suffixes of the names of the arrays of an attribute with lists.
@@ -70,18 +71,15 @@ pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(
         zip.start_file(format!("{name}{SUFFIX}"), options).map_err(io::Error::from)?;
         zip.write_all(array)
     };
-    let ints = |shape: &[usize], values: &[i32]| npy::write("<i4", shape, values.iter().map(|x| x.to_le_bytes()));
     for (name, entry) in to_dict(graph)? {
         match entry {
-            Entry::Rows(rows) => add(&name, &ints(&[rows.len(), 4], rows.as_flattened()))?,
-            Entry::Ints(values) => add(&name, &ints(&[values.len()], &values))?,
-            Entry::Floats(values) => {
-                add(&name, &npy::write("<f4", &[values.len()], values.iter().map(|x| x.to_le_bytes())))?;
-            }
+            Entry::Rows(rows) => add(&name, &npy(&[rows.len(), 4], rows.as_flattened())?)?,
+            Entry::Ints(values) => add(&name, &npy(&[values.len()], &values)?)?,
+            Entry::Floats(values) => add(&name, &npy(&[values.len()], &values)?)?,
             Entry::Lists(lists) => {
                 let splits: &[i32] = lists.shape().row_splits(1).as_ref();
-                add(&format!("{name}{ROW_SPLITS}"), &ints(&[splits.len()], splits))?;
-                add(&format!("{name}{VALUES}"), &ints(&[lists.num_elements()], lists.values()))?;
+                add(&format!("{name}{ROW_SPLITS}"), &npy(&[splits.len()], splits)?)?;
+                add(&format!("{name}{VALUES}"), &npy(&[lists.num_elements()], lists.values())?)?;
             }
         }
     }
@@ -134,19 +132,101 @@ pub fn read_npz(mut file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError>
     Ok(from_dict(dict)?)
 }
 
+/// Returns the file of an array.
+fn npy<T: NpyElement>(shape: &[usize], values: &[T]) -> io::Result<Vec<u8>> {
+    let mut file = Vec::new();
+    let array = TensorView::from_slice(shape, values).map_err(NpyError::from);
+    array.and_then(|array| array.write_npy(&mut file)).map_err(io::Error::other)?;
+    Ok(file)
+}
+
 /// Returns an array of any of the types that fit.
 fn entry_of(file: &[u8]) -> Option<Entry> {
-    let Npy { numbers, shape } = npy::read(file)?;
-    match (numbers, &shape[..]) {
-        (Numbers::Int32(values), [_, 4]) => Some(Entry::Rows(values.as_chunks().0.to_vec())),
-        (Numbers::Int32(values), [_]) => Some(Entry::Ints(values)),
-        (Numbers::Int64(values), [_, 4]) => Some(Entry::Rows(narrow(values)?.as_chunks().0.to_vec())),
-        (Numbers::Int64(values), [_]) => narrow(values).map(Entry::Ints),
-        (Numbers::Float32(values), [_]) => Some(Entry::Floats(values)),
+    let header = Header::read(file).ok()?;
+    let ints: fn(&[u8]) -> Option<Vec<i32>> = match &*header.element().to_string() {
+        "b1" => ints::<bool>,
+        "i1" => ints::<i8>,
+        "i2" => ints::<i16>,
+        "i4" => ints::<i32>,
+        "i8" => ints::<i64>,
+        "u1" => ints::<u8>,
+        "u2" => ints::<u16>,
+        "u4" => ints::<u32>,
+        "f2" | "f4" | "f8" if header.shape().len() == 1 => {
+            let values = whole(file, |file| Tensor::read_npy_as_f32(file))?;
+            return Some(Entry::Floats(values.into_vec()));
+        }
+        _ => return None,
+    };
+    match header.shape()[..] {
+        [_, 4] => Some(Entry::Rows(ints(file)?.as_chunks().0.to_vec())),
+        [_] => ints(file).map(Entry::Ints),
         _ => None,
     }
 }
 
-fn narrow(values: Vec<i64>) -> Option<Vec<i32>> {
-    values.into_iter().map(|x| i32::try_from(x).ok()).collect()
+/// The elements of an array of integers, row by row, if they fit 32 bits.
+fn ints<T: NpyElement + TryInto<i32>>(file: &[u8]) -> Option<Vec<i32>> {
+    let array = whole(file, |file| Tensor::<T>::read_npy(file))?;
+    array.view().iter().map(|&x| x.try_into().ok()).collect()
+}
+
+/// An array, if nothing follows it.
+fn whole<T>(mut file: &[u8], read: impl FnOnce(&mut &[u8]) -> Result<Tensor<T>, NpyError>) -> Option<Tensor<T>> {
+    read(&mut file).ok().filter(|_| file.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let len = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [b"\x93NUMPY\x01\0", &len[..], header.as_bytes(), data].concat()
+    }
+
+    /// The array of a type, with a shape as Python writes it.
+    fn of(kind: &str, shape: &str, data: &[u8]) -> Option<Entry> {
+        entry_of(&file(&format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape})}}"), data))
+    }
+
+    #[test]
+    fn other_orders_of_bytes_and_axes() {
+        let header = "{\"shape\": (2L, 4), 'fortran_order': True, 'descr': '>i4'}\n";
+        let data = [1_i32, 2, 3, 4, 5, 6, 7, 8].map(i32::to_be_bytes).concat();
+        let rows = Some(Entry::Rows(vec![[1, 3, 5, 7], [2, 4, 6, 8]]));
+        assert_eq!(entry_of(&file(header, &data)), rows);
+        let longer = [b"\x93NUMPY\x02\0", &60_u32.to_le_bytes()[..], format!("{header:60}").as_bytes(), &data].concat();
+        assert_eq!(entry_of(&longer), rows);
+    }
+
+    #[test]
+    fn numbers_of_other_widths_are_read() {
+        let ints = |values: [i32; 2]| Some(Entry::Ints(values.to_vec()));
+        assert_eq!(of("|b1", "2,", &[0, 3]), ints([0, 1]));
+        assert_eq!(of("|i1", "2,", &[0xff, 2]), ints([-1, 2]));
+        assert_eq!(of(">i2", "2,", &[0xff, 0xfe, 0, 2]), ints([-2, 2]));
+        assert_eq!(of("<u4", "2,", &[0xff, 0, 0, 0, 2, 0, 0, 0]), ints([255, 2]));
+        assert_eq!(of("<u4", "2,", &[0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0]), None);
+        assert_eq!(of("<i8", "2,", &[-5_i64, 1 << 30].map(i64::to_le_bytes).concat()), ints([-5, 1 << 30]));
+        let floats = Some(Entry::Floats(vec![1.0, -2.0]));
+        assert_eq!(of("<f2", "2,", &[0, 0x3c, 0, 0xc0]), floats);
+        assert_eq!(of(">f8", "2,", &[1.0_f64, -2.0].map(f64::to_be_bytes).concat()), floats);
+        for (kind, data) in [("<c8", &[0; 16][..]), ("|O", &[0; 16]), ("<u8", &[0; 16])] {
+            assert_eq!(of(kind, "2,", data), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn sizes_without_numbers_are_refused() {
+        assert!(of("<i4", "2,", &[0; 8]).is_some() && of("<f4", "2,", &[0; 8]).is_some());
+        for shape in ["1,", "3,", "-2,", "4294967296, 4294967296", "99999999999999999999,", "2, 1, 1", "2, 1", ""] {
+            for kind in ["<i4", "<f4"] {
+                assert_eq!(of(kind, shape, &[0; 8]), None, "{kind} {shape}");
+            }
+        }
+        for header in ["", "{", "}", "{'descr': 3}", "{'descr': '<i4'}", "{'a': 'b'}", "{é", "{'descr': '<i4"] {
+            assert!(entry_of(&file(header, &[])).is_none(), "{header}");
+        }
+    }
 }

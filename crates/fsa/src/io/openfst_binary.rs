@@ -1,9 +1,9 @@
 //! OpenFst's binary files.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
+use crate::core::graph_labels::GraphLabels;
 use crate::core::semiring::Semiring;
 use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};

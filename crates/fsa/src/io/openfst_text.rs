@@ -5,9 +5,9 @@ use std::fmt::Write;
 use ragged_core::TextValue;
 
 use crate::core::arc::{Arc, FINAL};
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
+use crate::core::graph_labels::GraphLabels;
 use crate::core::semiring::Semiring;
 use crate::error::parse::ParseErrorKind;
 use crate::error::{AttributeProblem, Error};

@@ -8,7 +8,8 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::{AttributeProblem, Error, Quantity};
-use crate::k2::intersect::{IntersectOptions, intersect};
+use crate::k2::first_labels::FirstLabels;
+use crate::k2::intersect::{IntersectOptions, intersect_by, intersect_pair};
 use crate::k2::meeting::Epsilons;
 use crate::k2::{fix_final_labels, invert};
 use crate::support::ids::id;
@@ -23,6 +24,12 @@ pub struct ComposeOptions {
     pub epsilons: Epsilons,
     /// Name of an attribute for the matched labels; `None` drops them.
     pub inner_labels: Option<String>,
+    /// Leave out a state if none of the labels that can come next in the first graph is one of the
+    /// second, or 0, after which any label may come. That leaves out most states that lead nowhere
+    /// if the first graph outputs its labels late, as a determinized lexicon does. The limits
+    /// include the data for it.
+    #[doc(alias = "LookAheadComposeFilter")]
+    pub look_ahead: bool,
     /// The largest size of one FSA of the result with its arc maps; by default there is none.
     pub limits: Limits,
 }
@@ -53,16 +60,20 @@ pub fn compose<A: Fsas, B: Fsas>(
     b: &Graph<B>,
     options: &ComposeOptions,
 ) -> Result<Graph<A::With<B>>, Error> {
-    let (met, map_a, map_b) = intersect(
-        &output_acceptor(a)?,
-        b.fsas(),
-        IntersectOptions { epsilons: options.epsilons, limits: options.limits },
-    )?;
+    let &ComposeOptions { epsilons, look_ahead, limits, .. } = options;
+    let (met, map_a, map_b) = intersect_by(&output_acceptor(a)?, b.fsas(), |a, b| {
+        if !look_ahead {
+            return intersect_pair(a, b, IntersectOptions { epsilons, limits }, |_| true);
+        }
+        let ahead = FirstLabels::new(a, b, epsilons, limits)?;
+        let limits = limits.with_max_bytes(limits.bytes().saturating_sub(ahead.bytes()));
+        intersect_pair(a, b, IntersectOptions { epsilons, limits }, |pair| ahead.may_meet(pair, b, epsilons))
+    })?;
     composed(a, b, met, &map_a, &map_b, options.inner_labels.as_deref())
 }
 
 /// Returns the acceptors of the output labels.
-pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
+fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(graph.fsas().clone()),
         Some(Attribute::Ints { .. }) => Ok(invert(graph)?.0.into_parts().0),
@@ -72,7 +83,7 @@ pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
 
 /// Returns the composition of `a` and `b`, given the result in which the output labels of `a` have
 /// `met` the input labels of `b`.
-pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
+fn composed<A: Fsas, B: Fsas, C: Fsas>(
     a: &Graph<A>,
     b: &Graph<B>,
     met: C,

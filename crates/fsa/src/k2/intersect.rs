@@ -65,8 +65,16 @@ impl From<Epsilons> for IntersectOptions {
 /// [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
 #[doc(alias = "Intersect")]
 pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, options: IntersectOptions) -> Result<WithArcMaps<A::With<B>>, Error> {
-    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b)?);
-    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, options, |_| true);
+    intersect_by(a, b, |a, b| intersect_pair(a, b, options, |_| true))
+}
+
+/// Intersects FSAs with sorted arcs by `meet`.
+pub(super) fn intersect_by<A: Fsas, B: Fsas>(
+    a: &A,
+    b: &B,
+    meet: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<BuiltPair, Error> + Sync,
+) -> Result<WithArcMaps<A::With<B>>, Error> {
+    let (sorted_a, sorted_b) = (Sorted::new(a)?, Sorted::new(b)?);
     let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, meet)?;
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
@@ -88,7 +96,7 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
         let (min, max, found) = (0, num_fsas - 1, found.into());
         return Err(Error::OutOfRange { what: Quantity::PairMapEntry, min, max, found });
     }
-    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_fsa_vec())?);
+    let (sorted_a, sorted_b) = (Sorted::new(a)?, Sorted::new(b.as_fsa_vec())?);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
     let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol.into(), |_| true);
     let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
@@ -96,14 +104,13 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
 }
 
 /// FSAs with sorted arcs, and the former indexes of the arcs, if they differ.
-#[derive(Debug, Clone)]
-pub(crate) struct Sorted<F> {
-    pub(crate) fsas: F,
+struct Sorted<F> {
+    fsas: F,
     places: Option<Vec<i32>>,
 }
 
 impl<F: Fsas> Sorted<F> {
-    pub(crate) fn of(fsas: &F) -> Result<Self, Error> {
+    fn new(fsas: &F) -> Result<Self, Error> {
         if fsas.as_fsa_vec().is_arc_sorted() {
             return Ok(Self { fsas: fsas.clone(), places: None });
         }
@@ -111,17 +118,8 @@ impl<F: Fsas> Sorted<F> {
         Ok(Self { fsas, places: Some(places) })
     }
 
-    /// Returns an arc of the unsorted FSAs; -1 is none.
-    #[inline]
-    pub(crate) fn original_arc(&self, arc: i32) -> i32 {
-        match &self.places {
-            Some(places) if arc >= 0 => places[index(arc)],
-            _ => arc,
-        }
-    }
-
     /// Returns a map to the arcs of the unsorted FSAs.
-    pub(crate) fn original(&self, mut map: Vec<i32>) -> Vec<i32> {
+    fn original(&self, mut map: Vec<i32>) -> Vec<i32> {
         if let Some(places) = &self.places {
             map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc = places[index(*arc)]);
         }
@@ -139,7 +137,7 @@ struct Meeting {
 
 /// Intersects two FSAs with sorted arcs. Arcs into pairs that are not to be kept are left out,
 /// except for final ones.
-pub(crate) fn intersect_pair(
+pub(super) fn intersect_pair(
     a: FsaView<'_>,
     b: FsaView<'_>,
     IntersectOptions { epsilons, limits }: IntersectOptions,

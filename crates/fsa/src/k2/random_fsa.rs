@@ -168,7 +168,7 @@ mod tests {
         assert_ne!(fsas, random_fsa_vec(2, 200, &options).unwrap());
         let all = Properties::TOP_SORTED_AND_ACYCLIC | Properties::MAYBE_ACCESSIBLE | Properties::MAYBE_COACCESSIBLE;
         for fsa in fsas.iter().filter(|fsa| !fsa.arcs().is_empty()) {
-            assert!(Properties::of(fsa).contains(all));
+            assert!(Properties::new(fsa).contains(all));
             assert!(fsa.arcs().iter().all(|arc| (-1..=3).contains(&arc.label)));
         }
         assert!(fsas.iter().any(|fsa| fsa.num_states() == 0));

@@ -102,12 +102,12 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
 }
 
 /// Plans the result for each FSA.
-fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<Kept<'_>>) -> Result<Vec<Plan>, Error> {
-    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits, kept))
+fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<ArcFilter<'_>>) -> Result<Vec<Plan>, Error> {
+    for_each(fsas, |i, fsa| Plan::new(i, fsa, semiring, limits, kept))
 }
 
 /// Selects the arcs of the arc map, by their indexes over all FSAs.
-type Kept<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+type ArcFilter<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
 /// Writes the FSAs as planned, and the lists of their arc maps if there are slots for them.
 fn write(plans: Vec<Plan>, mut lists: Vec<ListSlot<'_>>) -> Result<FsaVec, Error> {
@@ -171,7 +171,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn of(fsa: FsaView<'_>, kept: Option<Kept<'_>>) -> Self {
+    fn new(fsa: FsaView<'_>, kept: Option<ArcFilter<'_>>) -> Self {
         let mut splits = Vec::with_capacity(fsa.num_states() + 1);
         splits.push(0);
         let mut arcs = Vec::with_capacity(fsa.arcs().len());
@@ -190,15 +190,15 @@ impl Labelled {
 }
 
 impl Plan {
-    fn of(
+    fn new(
         i: usize,
         fsa: FsaView<'_>,
         semiring: Semiring,
         limits: Limits,
-        kept: Option<Kept<'_>>,
+        kept: Option<ArcFilter<'_>>,
     ) -> Result<Self, Error> {
         let Some(last) = fsa.final_state() else { return Ok(Self::default()) };
-        let labelled = Labelled::of(fsa, kept);
+        let labelled = Labelled::new(fsa, kept);
         let mut names = vec![-1; last + 1];
         for (arc, _) in &labelled.arcs {
             names[arc.states().1] = 0;
@@ -331,7 +331,13 @@ impl Ways {
 
     /// Returns the last step of the path to an index. Each index is visited once for each state at
     /// which paths begin.
-    fn to(&mut self, place: usize, closures: &Closures, kept: Kept<'_>, steps: &mut Vec<Step>) -> Result<u32, Error> {
+    fn to(
+        &mut self,
+        place: usize,
+        closures: &Closures,
+        kept: ArcFilter<'_>,
+        steps: &mut Vec<Step>,
+    ) -> Result<u32, Error> {
         let mut at = place;
         // As the best paths have no cycles, the second condition only guards against rounding.
         while self.lasts[at] == UNKNOWN && self.open.len() < self.lasts.len() {

@@ -17,10 +17,10 @@ use crate::openfst::element::Element;
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each};
-use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
-use crate::support::ids::{NONE, Ordered, index, number};
+use crate::paths::distance::{Direction, distances_of_one};
+use crate::support::ids::{NONE, Ordered, index, narrow, number};
 use crate::support::interner::SliceInterner;
 
 /// Options of [`determinize`].
@@ -172,7 +172,7 @@ pub(super) fn determinize_parts(
         None => None,
         Some(beam) => Some(Beam::new(fsa, machine, beam)?),
     };
-    let mut work = Work {
+    let mut work = Determinizer {
         fsa,
         machine,
         options,
@@ -238,7 +238,7 @@ impl Subsets {
     }
 }
 
-struct Work<'a> {
+struct Determinizer<'a> {
     fsa: usize,
     machine: Machine<'a>,
     options: &'a DeterminizeOptions,
@@ -257,7 +257,7 @@ struct Work<'a> {
     beam: Option<Beam>,
 }
 
-impl Work<'_> {
+impl Determinizer<'_> {
     fn run(&mut self) -> Result<(), Error> {
         let mut start = vec![Element { state: 0, string: EMPTY, cost: 0.0 }];
         self.close(EPSILON, &mut start)?;
@@ -483,7 +483,8 @@ struct Beam {
 
 impl Beam {
     fn new(fsa: usize, machine: Machine<'_>, beam: f32) -> Result<Self, Error> {
-        let to_final = costs_to_final(fsa, machine.fsa)?;
+        let scores = distances_of_one(fsa, machine.fsa, Semiring::Tropical, Direction::ToFinal)?;
+        let to_final: Vec<_> = scores.into_iter().map(|score| narrow(0.0 - score).max(f32::MIN)).collect();
         let limit = to_final.first().copied().unwrap_or(f32::INFINITY) + beam.max(0.0);
         Ok(Self { to_final, limit, from_start: vec![0.0], queue: BinaryHeap::from([Reverse((Ordered(0.0), 0))]) })
     }
@@ -510,8 +511,8 @@ impl Beam {
 }
 
 impl Work<'_> {
-    /// Expands the subset with the best path through it first, so that this path is known when its
-    /// arcs are looked at.
+    /// The subset with the best path through it first, so that this path is known when its arcs are
+    /// looked at.
     fn run_best_first(&mut self) -> Result<(), Error> {
         let (mut done, mut order) = (Vec::new(), Vec::new());
         while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {

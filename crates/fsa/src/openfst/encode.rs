@@ -3,9 +3,9 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
-use crate::core::class_labels::GraphLabels;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
+use crate::core::graph_labels::GraphLabels;
 use crate::error::{Error, Quantity};
 use crate::openfst::machine::only_aux_labels;
 use crate::openfst::trim::trim_part;

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::k2::epsilon_closure::ranks;
 use crate::openfst::element::Element;
 use crate::openfst::machine::Machine;
-use crate::openfst::potentials::gained_by_rounding;
 use crate::openfst::strings::Strings;
+use crate::paths::distance::{ROUNDING, gains};
 use crate::support::ids::{NONE, index, number};
 
 /// Reason why a subset cannot be closed.
@@ -104,7 +104,7 @@ impl<'a> Closure<'a> {
                 let new = Element { state, string: strings.append(string, self.machine.output(arc)), cost };
                 let place = self.places[state as usize] as usize;
                 if let Some(known) = subset.get_mut(place) {
-                    let better = cost < known.cost && !gained_by_rounding(cost, known.cost);
+                    let better = gains(-f64::from(cost), -f64::from(known.cost), ROUNDING);
                     if known.string != new.string && !self.disambiguate {
                         let (first, second) = if better { (new, *known) } else { (*known, new) };
                         return Err(Obstacle::Strings(first.string, second.string));

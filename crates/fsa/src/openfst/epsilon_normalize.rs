@@ -15,6 +15,7 @@ use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
 use crate::openfst::project::{Side, project};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
+use crate::paths::distance::{ROUNDING, gains};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::{index, narrow, number};
 use crate::support::interner::{Table, mix};
@@ -81,7 +82,7 @@ fn normalize(fsa: usize, machine: Machine<'_>, limits: Limits) -> Result<Built, 
         return Ok(Built::default());
     }
     let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
-    let work = Work::new(fsa, builder, &outputs, limits);
+    let work = Normalizer::new(fsa, builder, &outputs, limits);
     let silent = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label == EPSILON);
     check_growth(fsa, builder.ends.len(), silent.map(|(arc, &output)| (arc.states(), i64::from(output != EPSILON))))?;
     let mut strings = Strings::new();
@@ -136,7 +137,7 @@ fn check_growth(
 
 /// A state reached over arcs with label 0, and their output.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct EpsilonPath {
     state: u32,
     string: u32,
     cost: f64,
@@ -146,10 +147,7 @@ struct Way {
     queued: bool,
 }
 
-/// Tolerance by which a cycle with the sum 0 does not count as one that improves the score.
-const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
-
-struct Work<'a> {
+struct Normalizer<'a> {
     fsa: usize,
     builder: &'a SortedFsaBuilder,
     /// Output label of each arc.
@@ -160,13 +158,13 @@ struct Work<'a> {
     ranks: Vec<i32>,
     /// For each state its number in the result, or -1.
     names: Vec<i32>,
-    ways: Vec<Way>,
+    ways: Vec<EpsilonPath>,
     limits: Limits,
     /// Number of bytes in use other than paths and strings.
     bytes_made: usize,
 }
 
-impl<'a> Work<'a> {
+impl<'a> Normalizer<'a> {
     fn new(fsa: usize, builder: &'a SortedFsaBuilder, outputs: &'a [i32], limits: Limits) -> Self {
         let num_states = builder.ends.len();
         let row = |state: usize| &builder.arcs[range(builder, state)];
@@ -219,7 +217,7 @@ impl<'a> Work<'a> {
 
     /// Checks that the memory in use is within the limits.
     fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
-        /// A path, and its entries in the table and in the queue, while these grow.
+        /// A way, and its place in the table and in the queue, while these grow.
         const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
         let ways = bytes_with(&self.ways, 1) / size_of::<Way>();
         let bytes = strings.bytes_with(1) + ways * BYTES_OF_WAY + self.bytes_made;
@@ -230,12 +228,12 @@ impl<'a> Work<'a> {
     /// their output, and keeps the best of each.
     fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
         self.ways.clear();
-        self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
+        self.ways.push(EpsilonPath { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
         if !self.silent[source] {
             return Ok(());
         }
         let mut table = Table::new();
-        let hash = |way: &Way| mix(mix(0, way.state.into()), way.string.into());
+        let hash = |way: &EpsilonPath| mix(mix(0, way.state.into()), way.string.into());
         let _ = table.find_or_insert(hash(&self.ways[0]), |_| false, 0);
         let mut turn = 0_u64;
         let mut queue = BinaryHeap::from([Reverse((0, turn, 0))]);
@@ -249,7 +247,7 @@ impl<'a> Work<'a> {
                 }
                 let (state, string) = (dest_state.cast_unsigned(), strings.append(way.string, self.outputs[at]));
                 let cost = way.cost - f64::from(score);
-                let new = Way { state, string, cost, length: way.length + 1, queued: true };
+                let new = EpsilonPath { state, string, cost, length: way.length + 1, queued: true };
                 let ways = &self.ways;
                 let is_it = |at: u32| (ways[at as usize].state, ways[at as usize].string) == (state, string);
                 let place = match table.find_or_insert(hash(&new), is_it, ways.len()) {
@@ -261,7 +259,7 @@ impl<'a> Work<'a> {
                     Ok(place) => {
                         let num_ways = self.ways.len();
                         let known = &mut self.ways[place as usize];
-                        if known.cost - cost <= ROUNDING * known.cost.abs().max(cost.abs()) {
+                        if !gains(-cost, -known.cost, ROUNDING) {
                             continue;
                         }
                         // A path of more arcs than there are paths went round a cycle, and gained

@@ -45,7 +45,7 @@ pub(super) fn factor(
         });
         return Ok(Built { aux: Some(aux.collect()), builder });
     }
-    let work = Work {
+    let work = Factorizer {
         waiting: Waiting { pairs: Interner::new(), nothing: vec![NONE; builder.ends.len()] },
         made: SortedFsaBuilder::default(),
         aux: Vec::new(),
@@ -76,7 +76,7 @@ impl Waiting {
     }
 }
 
-struct Work {
+struct Factorizer {
     waiting: Waiting,
     made: SortedFsaBuilder,
     aux: Vec<i32>,
@@ -84,7 +84,7 @@ struct Work {
     limits: (Operation, Limits),
 }
 
-impl Work {
+impl Factorizer {
     fn run(mut self, builder: &SortedFsaBuilder, outputs: &[u32], strings: &mut Strings) -> Result<Built, Error> {
         self.waiting.number(0, EMPTY);
         let mut next = 0;

@@ -2,14 +2,14 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
-use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
-use crate::openfst::potentials::{costs, strings_to};
 use crate::openfst::strings::{EMPTY, Strings};
-use crate::paths::distance::Direction;
+use crate::paths::distance::{Direction, distances_of_one};
+use crate::support::ids::narrow;
+use crate::support::sweep::sweep;
 
 /// Direction in which scores are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,19 +75,19 @@ fn push_one(
     }
     match to {
         PushTo::Initial => {
-            let costs = costs(fsa, &builder, Direction::ToFinal, semiring)?;
-            push_costs(&mut builder, &costs);
-            if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
+            let scores = distances_of_one(fsa, view, semiring, Direction::ToFinal)?;
+            push_scores(&mut builder, &scores);
+            if scores[0] != 0.0 && scores[0] > f64::NEG_INFINITY && pass_start(&mut builder, finite(scores[0]))? {
                 map.insert(0, -1);
             }
         }
         PushTo::Final => {
-            let costs = costs(fsa, &builder, Direction::FromStart, semiring)?;
+            let scores = distances_of_one(fsa, view, semiring, Direction::FromStart)?;
             for arc in &mut builder.arcs {
                 let (src, dest) = arc.states();
-                let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
-                if costs[src] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
-                    arc.score = (arc.score - costs[src] + behind).clamp(f32::MIN, f32::MAX);
+                let behind = if arc.label == FINAL { 0.0 } else { scores[dest] };
+                if scores[src] > f64::NEG_INFINITY && arc.score > f32::NEG_INFINITY {
+                    arc.score = finite(f64::from(arc.score) + scores[src] - behind);
                 }
             }
         }
@@ -95,15 +95,19 @@ fn push_one(
     Ok((builder, map))
 }
 
-/// Pushes the costs to the final state from behind the arcs to before them.
+/// Pushes the scores of the way to the final state from behind the arcs to before them.
 fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
     for arc in &mut builder.arcs {
         let (src, dest) = arc.states();
-        if costs[src] < f32::INFINITY && costs[dest] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
-            let cost = (costs[dest] - arc.score) - costs[src];
-            arc.score = (0.0 - cost).clamp(f32::MIN, f32::MAX);
+        if scores[src].min(scores[dest]) > f64::NEG_INFINITY && arc.score > f32::NEG_INFINITY {
+            arc.score = finite(f64::from(arc.score) + scores[dest] - scores[src]);
         }
     }
+}
+
+/// Returns the nearest finite f32, never -0.
+fn finite(score: f64) -> f32 {
+    narrow(score + 0.0).clamp(f32::MIN, f32::MAX)
 }
 
 /// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can
@@ -149,13 +153,12 @@ pub(super) fn push_to_start(
     semiring: Option<Semiring>,
 ) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
-    let last = builder.ends.len() - 1;
     let weighted = |semiring: &Semiring| *semiring == Semiring::Log || builder.arcs.iter().any(|arc| arc.score != 0.0);
     let semiring = semiring.filter(weighted);
-    let costs = semiring.map(|semiring| costs(fsa, builder, Direction::ToFinal, semiring)).transpose()?;
-    let entering = Entering::new(builder.ends.len(), &builder.arcs);
-    let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
-    drop(entering);
+    let splits = builder.splits()?;
+    let view = FsaView::new(&splits, &builder.arcs);
+    let scores = semiring.map(|semiring| distances_of_one(fsa, view, semiring, Direction::ToFinal)).transpose()?;
+    let known = outputs.as_ref().map(|outputs| strings_to_final(view, outputs, strings));
     let mut before = EMPTY;
     if let (Some(outputs), Some(known)) = (outputs, known) {
         for (arc, output) in builder.arcs.iter().zip(outputs) {
@@ -167,9 +170,9 @@ pub(super) fn push_to_start(
         }
         before = known[0];
     }
-    let Some(costs) = costs else { return Ok((0.0, before)) };
-    push_costs(builder, &costs);
-    Ok((0.0 - costs[0], before))
+    let Some(scores) = scores else { return Ok((0.0, before)) };
+    push_scores(builder, &scores);
+    Ok((finite(scores[0]), before))
 }
 
 impl Pushed {
@@ -189,4 +192,33 @@ impl Pushed {
         }
         Ok(())
     }
+}
+
+/// Not yet known: every string begins with it.
+const ALL: u32 = u32::MAX;
+
+/// The longest string that all paths from each state to the final one begin to output. There are
+/// states, and all must have such paths.
+fn strings_to_final(view: FsaView<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
+    let (entering, last) = (view.entering(), view.num_states() - 1);
+    let mut known = vec![ALL; last + 1];
+    known[last] = EMPTY;
+    let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
+        for &arc in entering.row(state) {
+            let source = view.arcs()[arc as usize].states().0;
+            if known[source] == EMPTY {
+                continue;
+            }
+            let through = strings.concat(outputs[arc as usize], known[state]);
+            let common = if known[source] == ALL { through } else { strings.common_prefix(known[source], through) };
+            if common != known[source] {
+                known[source] = common;
+                changed(source);
+            }
+        }
+    };
+    // Strings only become shorter, so that this ends.
+    let left = sweep(last, last + 1, usize::MAX - 1, &mut relax);
+    debug_assert_eq!(left, None);
+    known
 }

@@ -3,7 +3,6 @@
 
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
-use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{NONE, index, number};
@@ -42,7 +41,7 @@ pub(super) fn trim_part(builder: &SortedFsaBuilder) -> Result<Trimmed, Error> {
 /// Trims an FSA; the result is empty if there is no path. O(states + arcs).
 pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     let Some(last) = view.final_state() else { return Trimmed::default() };
-    let Walk { finished, mut useful, cyclic } = walk(view, last);
+    let DepthFirstSearch { finished, mut useful, cyclic } = search(view, last);
     if cyclic {
         useful = reach_the_end(view, last, useful);
     }
@@ -72,7 +71,7 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
 
 /// Result of a depth-first search from the start.
 struct Walk {
-    /// States in the order in which they were left for good.
+    /// The states in the order in which they were left for good.
     finished: Vec<u32>,
     /// States from which the final state can be reached; if there are cycles, the states that were
     /// visited.
@@ -80,12 +79,12 @@ struct Walk {
     cyclic: bool,
 }
 
-fn walk(view: FsaView<'_>, last: usize) -> Walk {
+fn search(view: FsaView<'_>, last: usize) -> DepthFirstSearch {
     const UNSEEN: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
     let mut seen = vec![UNSEEN; view.num_states()];
-    let mut made = Walk { finished: Vec::new(), useful: vec![false; view.num_states()], cyclic: false };
+    let mut made = DepthFirstSearch { finished: Vec::new(), useful: vec![false; view.num_states()], cyclic: false };
     made.useful[last] = true;
     let mut stack = vec![(0_usize, view.arc_range(0))];
     seen[0] = OPEN;
@@ -123,7 +122,7 @@ fn walk(view: FsaView<'_>, last: usize) -> Walk {
 
 /// Selects the states of `among` from which the final state can be reached.
 fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
-    let entering = Entering::of_view(view);
+    let entering = view.entering();
     let mut reached = vec![false; among.len()];
     let mut stack = Vec::new();
     if among[last] {
@@ -131,7 +130,7 @@ fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> 
         stack.push(last);
     }
     while let Some(state) = stack.pop() {
-        for &arc in entering.of(state) {
+        for &arc in entering.row(state) {
             let arc = &view.arcs()[arc as usize];
             let source = index(arc.src_state);
             if among[source] && arc.score > f32::NEG_INFINITY && !std::mem::replace(&mut reached[source], true) {

@@ -5,14 +5,14 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use kaldera_base::math::log_add;
 
+use crate::core::arc::Arc;
 use crate::core::each_fsa::{by_states, for_each_with};
-use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
-use crate::support::adjacency::Adjacency;
+use crate::support::adjacency::Grouped;
 use crate::support::ids::number;
 use crate::support::sweep::{FEW_SWEEPS, sweep};
 use crate::support::walks::find_circle;
@@ -59,7 +59,7 @@ fn distances<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64, direction: Direc
     let fsas = fsas.as_fsa_vec();
     let mut scores = vec![f64::NEG_INFINITY; fsas.num_states()];
     for_each_with(fsas, by_states(fsas, &mut scores), |i, fsa, scores| {
-        of_one(i, fsa, semiring, delta, direction, scores)
+        of_one(i, fsa, semiring, delta, direction, 0.0, scores)
     })?;
     Ok(scores)
 }
@@ -71,17 +71,31 @@ pub(crate) enum Direction {
     ToFinal,
 }
 
-/// Returns the log-sum of all paths from the start to each state of one FSA, or from each to the
-/// final one.
+/// Returns the score of all paths, or of the best one, from the start to each state of one FSA, or from
+/// each to the final one, for scores that were rounded: a cycle with the sum 0 gains nothing.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
-pub(crate) fn log_distances(i: usize, fsa: FsaView<'_>, direction: Direction) -> Result<Vec<f64>, Error> {
+pub(crate) fn distances_of_one(
+    i: usize,
+    fsa: FsaView<'_>,
+    semiring: Semiring,
+    direction: Direction,
+) -> Result<Vec<f64>, Error> {
     /// Sums end up in single precision, which has no digits below this.
     const DELTA: f64 = 1e-9;
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
-    of_one(i, fsa, Semiring::Log, DELTA, direction, &mut scores)?;
+    of_one(i, fsa, semiring, DELTA, direction, ROUNDING, &mut scores)?;
     Ok(scores)
+}
+
+/// The relative error of sums of scores that were rounded.
+pub(crate) const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
+
+/// Returns `true` if a score is above the one before, by more than `rounding` times the larger.
+#[inline]
+pub(crate) fn gains(score: f64, before: f64, rounding: f64) -> bool {
+    score > before && (before == f64::NEG_INFINITY || score - before > rounding * score.abs().max(before.abs()))
 }
 
 fn of_one(
@@ -90,6 +104,7 @@ fn of_one(
     semiring: Semiring,
     delta: f64,
     direction: Direction,
+    rounding: f64,
     scores: &mut [f64],
 ) -> Result<(), Error> {
     if goes_on(fsa) {
@@ -100,9 +115,15 @@ fn of_one(
             (Direction::ToFinal, Semiring::Tropical) => backward_best(i, fsa, scores),
         };
     }
-    let links = Links::new(fsa, direction);
+    if (direction, semiring) == (Direction::ToFinal, Semiring::Tropical) {
+        if best_in_few_sweeps(fsa, rounding, scores).is_some() {
+            return Ok(());
+        }
+        scores.fill(f64::NEG_INFINITY);
+    }
+    let links = links(fsa, direction);
     let start = if direction == Direction::FromStart { 0 } else { fsa.num_states() - 1 };
-    Search::new(i, &links, scores).run(start, semiring, delta)
+    Search::new(i, &links, rounding, scores).run(start, semiring, delta)
 }
 
 /// Returns `true` if all arcs go to later states.
@@ -121,29 +142,30 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
         let via = (0..=last).map(best).collect();
         return Ok((scores, via));
     }
-    if let Some(via) = best_in_few_sweeps(fsa, &mut scores) {
+    if let Some(via) = best_in_few_sweeps(fsa, 0.0, &mut scores) {
         return Ok((scores, via));
     }
     scores.fill(f64::NEG_INFINITY);
-    let links = Links::new(fsa, Direction::ToFinal);
-    let mut search = Search::new(i, &links, &mut scores);
+    let links = links(fsa, Direction::ToFinal);
+    let mut search = Search::new(i, &links, 0.0, &mut scores);
     search.run(last, Semiring::Tropical, 0.0)?;
     let via = search.via.into_iter().map(|(_, arc)| arc).collect();
     Ok((scores, via))
 }
 
-/// Runs [`best_to_final`] by sweeps over the states from the last to the first, which is fastest if
-/// arcs mostly lead to later states; `None` if that takes long, as it does with some cycles.
+/// [`best_to_final`] by going through the states from the last to the first, again and again, which
+/// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
+/// some cycles.
 fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
     scores[last] = 0.0;
-    let entering = Entering::of_view(fsa);
+    let entering = fsa.entering();
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
-        for &at in entering.of(state) {
+        for &at in entering.row(state) {
             let arc = &fsa.arcs()[at as usize];
             let (source, score) = (arc.states().0, scores[state] + f64::from(arc.score));
-            if score > scores[source] {
+            if gains(score, scores[source], rounding) {
                 (scores[source], via[source]) = (score, at);
                 changed(source);
             }
@@ -156,7 +178,7 @@ fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> 
 /// Stands for no arc.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
-/// A link from one state to another, in the direction of the search.
+/// A way from one state to another, in the direction of the search.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     to: u32,
@@ -164,28 +186,14 @@ struct Link {
     score: f32,
 }
 
-/// The arcs in the direction of the search.
-struct Links {
-    by_source: Adjacency,
-    links: Vec<Link>,
-}
-
-impl Links {
-    fn new(fsa: FsaView<'_>, direction: Direction) -> Self {
-        let ends = |(from, to): (usize, usize)| if direction == Direction::FromStart { (from, to) } else { (to, from) };
-        let by_source = Adjacency::new(fsa.num_states(), fsa.arcs().iter().map(|arc| ends(arc.states()).0));
-        let link = |&arc: &u32| {
-            let it = &fsa.arcs()[arc as usize];
-            Link { to: number(ends(it.states()).1), arc, score: it.score }
-        };
-        let links = by_source.order().iter().map(link).collect();
-        Self { by_source, links }
-    }
-
-    #[inline]
-    fn of(&self, state: usize) -> &[Link] {
-        &self.links[self.by_source.range(state)]
-    }
+/// The arcs of each state in the direction of the search.
+fn links(fsa: FsaView<'_>, direction: Direction) -> Grouped<Link> {
+    let link = |(arc, it): (u32, &Arc)| {
+        let (src, dest) = it.states();
+        let (from, to) = if direction == Direction::FromStart { (src, dest) } else { (dest, src) };
+        (from, Link { to: number(to), arc, score: it.score })
+    };
+    Grouped::group(fsa.num_states(), (0..).zip(fsa.arcs()).map(link))
 }
 
 /// Changes below this are never waited for: sums of logarithms have no more digits.
@@ -198,7 +206,9 @@ const MOST_VISITS_EACH: u64 = 10_000;
 /// Search through one FSA.
 struct Search<'a> {
     fsa: usize,
-    links: &'a Links,
+    links: &'a Grouped<Link>,
+    /// The share of a score by which a better one has to be above it.
+    rounding: f64,
     scores: &'a mut [f64],
     /// For each state, the source and the arc of its best score.
     via: Vec<(u32, u32)>,
@@ -209,10 +219,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(fsa: usize, links: &'a Links, scores: &'a mut [f64]) -> Self {
+    fn new(fsa: usize, links: &'a Grouped<Link>, rounding: f64, scores: &'a mut [f64]) -> Self {
         let via = vec![(0, NO_ARC); scores.len()];
         let (components, places) = (vec![UNSEEN; scores.len()], vec![0; scores.len()]);
-        Self { fsa, links, scores, via, components, places }
+        Self { fsa, links, rounding, scores, via, components, places }
     }
 
     fn run(&mut self, start: usize, semiring: Semiring, delta: f64) -> Result<(), Error> {
@@ -230,7 +240,7 @@ impl<'a> Search<'a> {
                 (Semiring::Log, _) => self.sum_within(component, delta.max(LEAST_DELTA))?,
             }
             for &state in component {
-                for link in self.links.of(state) {
+                for link in self.links.row(state) {
                     if !self.stays(state, link) {
                         self.reach(semiring, state, link);
                     }
@@ -246,7 +256,7 @@ impl<'a> Search<'a> {
         let to = &mut self.scores[link.to as usize];
         match semiring {
             Semiring::Log => *to = log_add(*to, score),
-            Semiring::Tropical if score > *to => {
+            Semiring::Tropical if gains(score, *to, self.rounding) => {
                 *to = score;
                 self.via[link.to as usize] = (number(from), link.arc);
                 return true;
@@ -262,14 +272,15 @@ impl<'a> Search<'a> {
 
     /// Checks that the loops of a state do not make its score better.
     fn check_loops(&self, state: usize) -> Result<(), Error> {
-        let rises = |link: &Link| link.to as usize == state && link.score > 0.0;
-        if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
+        let rounding = self.rounding * self.scores[state].max(f64::MIN).abs();
+        let rises = |link: &Link| link.to as usize == state && f64::from(link.score) > rounding;
+        if self.links.row(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
     }
 
     /// Returns the score added by going round the loops of a state any number of times: -ln(1 - Σ
     /// e^score).
     fn loops(&self, state: usize) -> Result<f64, Error> {
-        let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
+        let loops = self.links.row(state).iter().filter(|link| link.to as usize == state);
         let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
         if sum < 0.0 { Ok(-(-sum.exp()).ln_1p()) } else { Err(self.endless(state, 1)) }
     }
@@ -284,7 +295,7 @@ impl<'a> Search<'a> {
     /// states.
     fn best_within(&mut self, component: &[usize]) -> Result<(), Error> {
         let links = self.links;
-        let rises = |&state: &usize| links.of(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
+        let rises = |&state: &usize| links.row(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
         let rises = component.iter().any(rises);
         let reached = component.iter().copied().filter(|&state| self.scores[state] > f64::NEG_INFINITY);
         if rises {
@@ -296,7 +307,7 @@ impl<'a> Search<'a> {
             if score < self.scores[state] {
                 continue;
             }
-            for link in links.of(state) {
+            for link in links.row(state) {
                 if self.stays(state, link) && self.reach(Semiring::Tropical, state, link) {
                     heap.push(Best(self.scores[link.to as usize], link.to as usize));
                 }
@@ -318,7 +329,7 @@ impl<'a> Search<'a> {
             if visits % component.len() as u64 == 0 {
                 self.check_ways(component, visits)?;
             }
-            for link in links.of(state) {
+            for link in links.row(state) {
                 let to = link.to as usize;
                 if self.stays(state, link)
                     && self.reach(Semiring::Tropical, state, link)
@@ -363,7 +374,7 @@ impl<'a> Search<'a> {
             }
             let going = std::mem::replace(&mut waiting[at], f64::NEG_INFINITY) + around[at];
             self.scores[state] = log_add(self.scores[state], going);
-            for link in links.of(state) {
+            for link in links.row(state) {
                 let to = link.to as usize;
                 if to == state || !self.stays(state, link) {
                     continue;
@@ -402,7 +413,7 @@ impl<'a> Search<'a> {
             }
             let Some((state, next)) = path.last_mut() else { return (states, ends) };
             let state = *state;
-            if let Some(link) = self.links.of(state).get(*next) {
+            if let Some(link) = self.links.row(state).get(*next) {
                 *next += 1;
                 let to = link.to as usize;
                 if found[to] == UNSEEN {
@@ -455,7 +466,6 @@ impl Ord for Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::arc::Arc;
     use crate::core::fsa::Fsa;
 
     fn fsa(num_states: usize, arcs: &[(i32, i32, f32)]) -> Fsa {
@@ -490,6 +500,34 @@ mod tests {
         let inf = f64::NEG_INFINITY;
         assert_eq!(shortest_distance(&apart, Semiring::Tropical, 0.0).unwrap(), [0.0, inf, inf, 0.5]);
         assert_eq!(reverse_shortest_distance(&apart, Semiring::Log, 0.0).unwrap(), [0.5, inf, inf, 0.0]);
+    }
+
+    #[test]
+    fn the_best_path_is_found_on_every_way() {
+        let to_final = |num_states: usize, arcs: &[(i32, i32, f32)]| {
+            distances_of_one(0, fsa(num_states, arcs).view(), Semiring::Tropical, Direction::ToFinal)
+        };
+        let inf = f64::NEG_INFINITY;
+        let found = to_final(4, &[(0, 1, -1.0), (0, 2, -5.0), (1, 2, -1.0), (2, 3, -1.0)]);
+        assert_eq!(found.unwrap(), [-3.0, -2.0, -1.0, 0.0]);
+        let found = to_final(4, &[(0, 1, -1.0), (1, 0, 0.5), (1, 2, 1.0), (2, 3, 1.0)]);
+        assert_eq!(found.unwrap(), [1.0, 2.0, 1.0, 0.0]);
+        assert_eq!(to_final(4, &[(0, 1, 0.0), (1, 0, 0.0), (2, 3, 0.0)]).unwrap()[..2], [inf; 2]);
+        assert!(matches!(to_final(3, &[(0, 1, 1.0), (1, 0, -0.5), (1, 2, 0.0)]), Err(Error::EndlessCycle { .. })));
+        // A cycle whose sum is 0 but for rounding.
+        let level = fsa(5, &[(0, 1, 1.0), (1, 2, -0.1), (1, 4, 5.0), (2, 3, -0.2), (3, 1, 0.3)]);
+        assert!(f64::from(0.3_f32) - f64::from(0.1_f32) - f64::from(0.2_f32) > 0.0);
+        for direction in [Direction::ToFinal, Direction::FromStart] {
+            let found = distances_of_one(0, level.view(), Semiring::Tropical, direction).unwrap();
+            assert_eq!(found[1], if direction == Direction::ToFinal { 5.0 } else { 1.0 });
+        }
+        assert!(reverse_shortest_distance(&level, Semiring::Tropical, 0.0).is_err());
+        // A chain against the order of the states, through more sweeps than are made.
+        let n = 60_i16;
+        let mut arcs = vec![(0, i32::from(n), -1.0)];
+        arcs.extend((1..=n).map(|i| (i32::from(i), if i == 1 { i32::from(n) + 1 } else { i32::from(i) - 1 }, -1.0)));
+        let found = to_final(usize::try_from(n).unwrap() + 2, &arcs).unwrap();
+        assert_eq!((found[0], found[1]), (-f64::from(n) - 1.0, -1.0));
     }
 
     #[test]

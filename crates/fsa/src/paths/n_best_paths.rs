@@ -258,7 +258,7 @@ fn best_paths(i: usize, fsa: FsaView<'_>, n: usize) -> Result<Paths, Error> {
 
 /// Best path so far to a state with a string.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct StringPath {
     state: u32,
     score: f64,
     /// Path that it extends, and the arc; [`NO_ARC`] at the start.
@@ -273,7 +273,7 @@ struct Strings<'a> {
     /// For each state the best score to the final one.
     rest: Vec<f64>,
     ways: Vec<Way>,
-    /// For each state the path to it with the current string, if any.
+    /// For each state the way to it with the string at hand, if any.
     current: Vec<u32>,
 }
 
@@ -298,7 +298,7 @@ impl<'a> Strings<'a> {
         let Some(last) = self.fsa.final_state() else { return Ok(found) };
         // Strings are taken before they are complete, so that none can be left out.
         let mut queue = Queue::new(usize::MAX);
-        self.ways.push(Way { state: 0, score: 0.0, before: 0, arc: NO_ARC });
+        self.ways.push(StringPath { state: 0, score: 0.0, before: 0, arc: NO_ARC });
         queue.push(self.rest[0], Step::String { first: 0, end: 1 });
         while found.ends.len() < n {
             let Some(Ranked { it, .. }) = queue.pop() else { break };
@@ -315,27 +315,27 @@ impl<'a> Strings<'a> {
                 }
                 Step::String { first, end } => self.longer((first..end).collect(), last, &mut queue)?,
             }
-            found.check(queue.bytes() + self.ways.capacity() * size_of::<Way>())?;
+            found.check(queue.bytes() + self.ways.capacity() * size_of::<StringPath>())?;
         }
         Ok(found)
     }
 
-    /// Adds a path.
+    /// Keeps a way.
     fn add(&mut self, way: Way) -> Result<u32, Error> {
         let at = Error::fit(Quantity::Ways, self.ways.len())?.cast_unsigned();
         self.ways.push(way);
         Ok(at)
     }
 
-    /// Returns the path over an arc after this one, with the label of the arc.
+    /// The way over an arc after this one, with the label of the arc.
     fn over(&self, arc: usize, before: u32) -> (Option<i32>, Way) {
         let it = &self.fsa.arcs()[arc];
         let score = self.ways[before as usize].score + f64::from(it.score);
         let label = Some(self.labels[arc]).filter(|&label| label > EPSILON);
-        (label, Way { state: number(it.states().1), score, before, arc: number(arc) })
+        (label, StringPath { state: number(it.states().1), score, before, arc: number(arc) })
     }
 
-    /// Returns the best score of a complete path that begins with this one.
+    /// The best score of a path that goes on from there.
     fn reach(&self, way: &Way) -> f64 {
         way.score + self.rest[way.state as usize]
     }
@@ -384,9 +384,9 @@ impl<'a> Strings<'a> {
     /// Adds all strings with one label more, and this one if it is complete.
     fn longer(&mut self, mut ways: Vec<u32>, last: usize, queue: &mut Queue<Step>) -> Result<(), Error> {
         self.close(&mut ways)?;
-        let mut longer: Vec<(i32, Way)> = Vec::new();
+        let mut longer: Vec<(i32, StringPath)> = Vec::new();
         for &way in &ways {
-            let Way { state, score, .. } = self.ways[way as usize];
+            let StringPath { state, score, .. } = self.ways[way as usize];
             if state as usize == last {
                 queue.push(score, Step::Complete(way));
             }

@@ -14,6 +14,7 @@ use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 use crate::core::arc::Arc;
 use crate::core::view::FsaView;
 use crate::error::Error;
+use crate::support::adjacency::Grouped;
 
 /// Returns the score of a state that cannot be reached; below all others.
 #[inline]
@@ -73,48 +74,15 @@ impl Side for FsaView<'_> {
 }
 
 /// The arcs that enter a state: the states that they leave, and their scores.
-struct Entering {
-    splits: Vec<u32>,
-    arcs: Vec<(u32, f32)>,
-}
-
-impl Entering {
-    /// # Errors
-    /// [`Error::NotTopSorted`].
-    fn of(fsa: usize, view: FsaView<'_>) -> Result<Self, Error> {
-        let mut splits = vec![0_u32; view.num_states() + 2];
-        let mut back = false;
-        for arc in view.arcs() {
-            back |= arc.dest_state <= arc.src_state;
-            splits[arc.states().1 + 2] += 1;
-        }
-        if back {
-            return Err(not_top_sorted(fsa, view));
-        }
-        // Entry s + 1 is the place of the next arc into s, and so in the end the end of the arcs
-        // into s.
-        for state in 2..splits.len() {
-            splits[state] += splits[state - 1];
-        }
-        let mut arcs = vec![(0, 0.0); view.arcs().len()];
-        for arc in view.arcs() {
-            let place = &mut splits[arc.states().1 + 1];
-            arcs[*place as usize] = (arc.src_state.cast_unsigned(), arc.score);
-            *place += 1;
-        }
-        Ok(Self { splits, arcs })
-    }
-}
-
-impl Side for Entering {
+impl Side for Grouped<(u32, f32)> {
     #[inline(always)]
     fn of(&self, state: usize) -> Range<usize> {
-        self.splits[state] as usize..self.splits[state + 1] as usize
+        self.range(state)
     }
 
     #[inline(always)]
     fn get(&self, i: usize) -> (usize, f32) {
-        let (state, score) = self.arcs[i];
+        let (state, score) = self.order()[i];
         (state as usize, score)
     }
 }
@@ -188,7 +156,9 @@ fn exp_all<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize) {
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
 pub(super) fn forward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut [T]) -> Result<(), Error> {
-    let entering = Entering::of(fsa, view)?;
+    check_order(fsa, view)?;
+    let arcs = view.arcs().iter().map(|arc| (arc.states().1, (arc.src_state.cast_unsigned(), arc.score)));
+    let entering = Grouped::group(view.num_states(), arcs);
     if let Some(start) = scores.first_mut() {
         *start = T::ZERO;
         dispatch(LogSums { side: &entering, states: 1..scores.len(), scores });

@@ -3,7 +3,6 @@
 use fsa::graphs::{ContextGraph, Lexicon, NgramModel, ctc_topo};
 use fsa::io::SymbolTable;
 use fsa::k2::{linear_fsa, linear_fsas};
-use fsa::openfst::LazyComposition;
 use fsa::paths::{Nbest, shortest_path, total_scores};
 use fsa::{Arc, Error, Fsa, FsaOrVec, FsaVec, Graph, Properties, Ragged, RaggedShape, Semiring};
 
@@ -70,7 +69,6 @@ fn what_lasts_crosses_threads() {
         send_and_sync::<Lexicon>();
         send_and_sync::<NgramModel>();
         send_and_sync::<ContextGraph>();
-        send_and_sync::<LazyComposition>();
         send_and_sync::<Nbest>();
         send_and_sync::<Error>();
     };

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside.
 
+mod compose_look_ahead;
 mod ctc_epsilons;
 mod decoding;
 mod dense;
@@ -12,7 +13,6 @@ mod graphs;
 mod hlg_files;
 mod k2;
 mod lattice;
-mod lazy_composition;
 mod look_ahead;
 mod ngram;
 mod openfst;

@@ -170,7 +170,7 @@ fn overview(operations: &str) -> String {
          Examples:\n  \
          kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
          kaldera fst compose L.fst G.fst LG.fst\n  \
-         kaldera fst draw LG.fst LG.svg\n\n\
+         kaldera fst draw LG.fst LG.dot\n\n\
          Exit status: 0 success, or equivalent; 1 failure; 2 wrong usage, or not equivalent.\n"
     ))
 }

@@ -81,9 +81,7 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
     bench.made("shortestpath LGm.fst best.fst");
     assert_eq!(bench.made("print best.fst").replace("\t0.25", ""), "0\t1\ty\tyes\n1\t2\te\t<eps>\n2\t3\ts\t<eps>\n3\n");
     assert!(bench.made("info LGm.fst").contains("kind                  transducer"));
-    assert!(bench.made("draw LGm.fst").contains(">n:no/-1.5</text>"));
     assert!(bench.made("draw --format=dot LGm.fst").contains("n:no/-1.5"));
-    assert_eq!(bench.fst("draw --layout=by-hand LGm.fst").code, Some(2));
     assert_eq!(bench.made("project --project-output best.fst p.fst"), "");
     assert!(bench.made("convert --format=k2 p.fst").ends_with("\n4\n"));
 }
@@ -194,12 +192,14 @@ fn graphviz_draws_if_it_is_there() {
     bench.file("dot", "#!/bin/sh\necho \"<svg $1\"\nexec /bin/cat\n");
     fs::set_permissions(bench.path("dot"), fs::Permissions::from_mode(0o755)).unwrap();
     let draw = |folder: &str| {
-        let mut command = bench.command(&["fst", "draw", "--layout=graphviz", "L.fst"]);
+        let mut command = bench.command(&["fst", "draw", "L.fst"]);
         Ended::from(command.env("PATH", bench.path(folder)).output().unwrap())
     };
     let text = draw("").with(0).stdout;
     assert!(text.starts_with("<svg -Tsvg\ndigraph") && text.ends_with("}\n"), "{text}");
-    draw("nowhere").with(1).tells(&["cannot run 'dot' of Graphviz: it is not installed"]);
+    draw("nowhere")
+        .with(1)
+        .tells(&["cannot run 'dot' of Graphviz: it is not installed; install the package graphviz; --format=dot"]);
 }
 
 #[test]

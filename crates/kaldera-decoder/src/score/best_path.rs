@@ -156,13 +156,7 @@ impl<'r> Graph<'r> {
         let num_states = reference.num_states.max(1);
         let mut edges: Vec<&Edge> = reference.edges.iter().collect();
         edges.sort_by_key(|edge| edge.to);
-        let mut starts = vec![0; num_states + 1];
-        for edge in &edges {
-            starts[edge.to + 1] += 1;
-        }
-        for state in 0..num_states {
-            starts[state + 1] += starts[state];
-        }
+        let starts = (0..=num_states).map(|state| edges.partition_point(|edge| edge.to < state)).collect();
         let mut before = vec![(usize::MAX, 0); num_states];
         let mut after = before.clone();
         (before[0], after[num_states - 1]) = ((0, 0), (0, 0));

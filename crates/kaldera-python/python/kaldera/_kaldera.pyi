@@ -110,9 +110,6 @@ class RaggedArc:
     def to_str(self, attributes: dict[str, Any], openfst: bool) -> str:
         """k2's text, or OpenFst's, of one FSA."""
 
-    def to_svg(self, attributes: dict[str, Any], title: str) -> str:
-        """A drawing: SVG."""
-
     def to_dot(self, attributes: dict[str, Any], title: str) -> str:
         """A drawing for Graphviz."""
 

@@ -4,7 +4,7 @@ use crate::core::arc::EPSILON;
 use crate::core::fsa::Fsa;
 use crate::core::limits::Limits;
 use crate::error::{Error, LookAheadProblem, Operation, Quantity};
-use crate::openfst::first_labels::Interval;
+use crate::k2::first_labels::Interval;
 use crate::support::ids::{NONE, number};
 
 use crate::dense::look_ahead::Backoff;

@@ -7,7 +7,7 @@ use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::{AttributeProblem, Error, LookAheadProblem, Operation, Quantity};
 use crate::k2::arc_sort;
-use crate::openfst::first_labels::{Interval, LabelSets};
+use crate::k2::first_labels::{Interval, LabelSets};
 use crate::support::ids::{NONE, id, index, number};
 
 /// A transducer from tokens to words without epsilons among the tokens, whose start is not entered
@@ -226,7 +226,7 @@ impl Closures<'_> {
                         open.pop();
                         is_open[state] = false;
                         if self.made[state].is_none() {
-                            self.made[state] = Some(self.of(state)?);
+                            self.made[state] = Some(self.closure_of(state)?);
                         }
                     }
                 }
@@ -236,7 +236,7 @@ impl Closures<'_> {
     }
 
     /// Returns the closure of a state, given the closures behind its epsilons.
-    fn of(&mut self, state: usize) -> Result<Vec<Reached>, Error> {
+    fn closure_of(&mut self, state: usize) -> Result<Vec<Reached>, Error> {
         let range = self.fsa.view().arc_range(state);
         let mut found = Vec::new();
         if self.fsa.arcs()[range.clone()].iter().any(|arc| arc.label != EPSILON) {

@@ -18,16 +18,16 @@ pub(in crate::dense) struct SharedVisited {
 impl SharedVisited {
     /// Creates the visited states before the first frame.
     pub(in crate::dense) fn new(graph: &LookAheadGraph) -> Self {
-        Self::of(Visited::new(graph), None)
+        Self::from_parts(Visited::new(graph), None)
     }
 
     /// Creates visited states from the result of [`save`](Self::save), which may be of another
     /// graph.
     pub(in crate::dense) fn saved(saved: Saved) -> Self {
-        Self::of(Visited::empty(0), Some(saved))
+        Self::from_parts(Visited::empty(0), Some(saved))
     }
 
-    fn of(visited: Visited, saved: Option<Saved>) -> Self {
+    fn from_parts(visited: Visited, saved: Option<Saved>) -> Self {
         Self { visited: Mutex::new(visited), saved: Mutex::new(saved) }
     }
 
@@ -72,7 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Clone for SharedVisited {
     fn clone(&self) -> Self {
-        Self::of(self.lock().clone(), lock(&self.saved).clone())
+        Self::from_parts(self.lock().clone(), lock(&self.saved).clone())
     }
 }
 

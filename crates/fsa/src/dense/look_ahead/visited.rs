@@ -1,12 +1,12 @@
 //! The part of a look-ahead composition that one utterance has visited.
 
+use super::arc_cache::ArcCache;
 use super::grammar::Taken;
 use super::{LookAheadGraph, LookAheadOptions};
 use crate::core::arc::{EPSILON, FINAL};
 use crate::dense::active::Token;
 use crate::dense::trellis::Link;
 use crate::error::{Error, Operation, Quantity};
-use crate::openfst::arc_cache::ArcCache;
 use crate::support::ids::{NONE, number};
 use crate::support::pair_interner::PairInterner;
 

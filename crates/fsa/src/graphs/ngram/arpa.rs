@@ -80,7 +80,7 @@ impl NgramModel {
         options: &ArpaOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        match Content::of(reader, options.limits)? {
+        match Content::read(reader, options.limits)? {
             Content::Text(reader) => {
                 let model = Self::read_lines(reader, Some(words), options, progress)?;
                 model.with_labels(words, OutOfVocabulary::Refuse, options.limits)
@@ -121,7 +121,7 @@ impl NgramModel {
         options: &ArpaOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        match Content::of(reader, options.limits)? {
+        match Content::read(reader, options.limits)? {
             Content::Text(reader) => Self::read_lines(reader, None, options, progress),
             Content::Binary(bytes) => Self::from_binary(bytes, options, progress),
         }
@@ -172,7 +172,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
+                    progress(Progress { done, of: Some(all), ..Progress::new(Step::ReadNgrams) });
                 }
                 let known = reading.words.len();
                 let (score, backoff) = reading.parse(&lines, order, &mut ngram)?;
@@ -209,7 +209,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
+        progress(Progress { done, of: Some(all), ..Progress::new(Step::ReadNgrams) });
         let special = reading.special_words();
         let Reading { words, left_out, .. } = reading;
         let model = Self::from_lists(NgramLists { words, special, levels }, options.limits)?;
@@ -253,13 +253,13 @@ impl NgramModel {
                 }
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
+                    progress(Progress { done, of: all, ..Progress::new(Step::WriteNgrams) });
                 }
                 writeln!(out)
             })?;
         }
         writeln!(out, "\n\\end\\")?;
-        progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
+        progress(Progress { done, of: all, ..Progress::new(Step::WriteNgrams) });
         out.flush()
     }
 }
@@ -271,7 +271,7 @@ enum Content<R> {
 }
 
 impl<R: BufRead> Content<R> {
-    fn of(mut reader: R, limits: Limits) -> Result<Self, Error> {
+    fn read(mut reader: R, limits: Limits) -> Result<Self, Error> {
         let error = |error: io::Error| Error::Read { what: WHAT, line: 1, problem: error.to_string() };
         let mut bytes = Vec::new();
         reader.by_ref().take(foreign::LONGEST as u64).read_to_end(&mut bytes).map_err(error)?;

@@ -236,7 +236,7 @@ impl<'a> Sphinx<'a> {
                 levels[at + 1].push(&ngram, score, backoff);
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
+                    progress(Progress { done, of: all, ..Progress::new(Step::ReadNgrams) });
                 }
                 if !is_last {
                     let [start, end] = [bit, bit + it.width()].map(|bit| self.bits(it, bit, it.next));
@@ -244,7 +244,7 @@ impl<'a> Sphinx<'a> {
                 }
             }
         }
-        progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
+        progress(Progress { done, of: all, ..Progress::new(Step::ReadNgrams) });
         Ok(levels)
     }
 

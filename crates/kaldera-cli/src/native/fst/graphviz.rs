@@ -23,10 +23,10 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
     let spawned = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = spawned.map_err(|error| {
         let why = match error.kind() {
-            io::ErrorKind::NotFound => "it is not installed".to_owned(),
+            io::ErrorKind::NotFound => "it is not installed; install the package graphviz".to_owned(),
             _ => error.to_string(),
         };
-        CliError::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
+        CliError::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --format=dot needs no other program"))
     })?;
     // Each pipe has a thread, so that neither side blocks the other.
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -35,7 +35,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
     let (writer, stdout, stderr) = start().map_err(|error: io::Error| {
         let _ = child.kill();
         let _ = child.wait();
-        CliError::Failed(format!("cannot start a thread to run '{DOT}' of Graphviz: {error}; --layout=own needs none"))
+        CliError::Failed(format!("cannot start a thread to run '{DOT}' of Graphviz: {error}; --format=dot needs none"))
     })?;
     let ended = wait(&mut child, limit);
     if !matches!(ended, Ok(Some(_))) {
@@ -47,7 +47,7 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         Ok(None) => {
             let seconds = limit.as_secs_f32();
             return Err(CliError::Failed(format!(
-                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own needs no other program"
+                "'{DOT}' of Graphviz did not end within {seconds} s: draw a part of it, or write --format=dot"
             )));
         }
         Err(error) => return Err(CliError::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use kaldera::fsa::io::{Drawing, OpenFstText, SymbolTable};
 use kaldera::fsa::k2::{ComposeOptions, Epsilons, IntersectOptions};
-use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::openfst::{DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique};
 use kaldera::fsa::paths::sample_paths;
 use kaldera::fsa::{
     Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Operation as FsaOperation, Quantity,
@@ -78,13 +78,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: DRAW,
         usage: usage!(
-            "Draw an FST: SVG, or text for Graphviz",
+            "Draw an FST: text for Graphviz, or SVG that its 'dot' makes",
             "draw [OPTIONS] [IN [OUT]]",
-            "The output is for Graphviz if OUT ends in .dot, or with --format=dot."
+            "OUT that ends in .dot, or --format=dot, is text for Graphviz; SVG needs Graphviz installed."
         ),
-        examples: &["--title=lexicon L.fst L.svg"],
+        examples: &["--title=lexicon L.fst L.dot"],
         inputs: Inputs::Files(1),
-        options: &["format", "isymbols", "layout", "osymbols", "title"],
+        options: &["format", "isymbols", "osymbols", "title"],
         work: Work::Fsts(Tables::Own, draw),
     },
     Operation {
@@ -493,15 +493,8 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
         .with_title(&options.title)
         .with_input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
         .with_output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
-    match (&*options.format, &*options.layout) {
-        ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
-        (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(|error| match error {
-            Error::OutOfRange { .. } => CliError::Failed(format!("{error}: draw a part of it, or write --format=dot")),
-            error => failed(error),
-        }),
-        (_, "graphviz") => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
-        (_, other) => Err(CliError::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
-    }
+    let text = drawing.dot(&file.graph);
+    if options.format == "dot" { Ok(Made::Text(text)) } else { graphviz::svg(text).map(Made::Text) }
 }
 
 fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
@@ -530,13 +523,8 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError>
     let limits = options.limits();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
-    let made = if options.look_ahead {
-        let how = LazyOptions::default().with_epsilons(epsilons).with_limits(limits);
-        LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
-    } else {
-        a.compose_with(&b, &ComposeOptions::default().with_epsilons(epsilons).with_limits(limits))
-    };
-    let made = made.map_err(failed)?;
+    let how = ComposeOptions { epsilons, look_ahead: options.look_ahead, limits, ..ComposeOptions::default() };
+    let made = a.compose_with(&b, &how).map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 

@@ -25,7 +25,6 @@ pub(super) struct Options {
     pub(super) arc_type: String,
     pub(super) fst_type: String,
     pub(super) title: String,
-    pub(super) layout: String,
     pub(super) sort_type: String,
     pub(super) closure_plus: bool,
     pub(super) project_output: bool,
@@ -84,7 +83,6 @@ impl Default for Options {
             arc_type: "standard".to_owned(),
             fst_type: "vector".to_owned(),
             title: String::new(),
-            layout: "own".to_owned(),
             sort_type: "ilabel".to_owned(),
             closure_plus: false,
             project_output: false,
@@ -156,7 +154,6 @@ impl OperationOptions for Options {
             arc_type, "arc-type", "Arc type of the binary file: standard or log";
             fst_type, "fst-type", "Type of the binary file: vector, or const, which supports memory mapping";
             title, "title", "Title above the drawing";
-            layout, "layout", "Layout program of the SVG: own, or graphviz if it is installed";
             sort_type, "sort-type", "Sort key of arcs: ilabel or olabel";
             closure_plus, "closure-plus", "One or more repetitions instead of zero or more";
             project_output, "project-output", "Keep the output labels instead of the input labels";

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from typing import Any, Iterator, Sequence
 
 from .. import _kaldera
@@ -12,6 +14,17 @@ from ._arrays import index, index_and_sum, index_select, int32_of, is_float, is_
 
 #: Names that are the class's own, and no attributes of arcs.
 _OWN = ("_arcs", "_scores", "_version", "_tensor_attr", "_non_tensor_attr")
+
+
+def _svg(dot: str) -> str:
+    """The SVG that the program ``dot`` of Graphviz makes of a text."""
+    try:
+        drawn = subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, encoding="utf-8", timeout=60)
+    except FileNotFoundError:
+        raise RuntimeError("cannot run 'dot' of Graphviz: it is not installed; install Graphviz, or draw a .dot file") from None
+    if drawn.returncode != 0:
+        raise RuntimeError(f"'dot' of Graphviz failed: {drawn.stderr.strip()}")
+    return drawn.stdout
 
 
 class Fsa:
@@ -306,17 +319,19 @@ class Fsa:
         kind = "Fsa" if self._arcs.num_axes() == 2 else f"FsaVec of {len(self)}"
         return f"<{kind}, {self._arcs.num_states()} states, {self.num_arcs} arcs>"
 
-    def _repr_svg_(self) -> str:
-        return self.arcs.to_svg(self._printable(), "")
+    def _repr_svg_(self) -> str | None:
+        return None if shutil.which("dot") is None else _svg(self.arcs.to_dot(self._printable(), ""))
 
     def draw(self, filename: str | os.PathLike, title: str | None = None) -> None:
-        """Writes a drawing: ``.svg``, or ``.dot`` for Graphviz, which makes other formats of it."""
+        """Writes a drawing: ``.dot`` for Graphviz, or ``.svg`` by an installed Graphviz."""
         name = os.fsdecode(filename)
         if not name.endswith((".svg", ".dot")):
             raise ValueError(f"{name}: drawings are .svg or .dot")
-        draw = self.arcs.to_svg if name.endswith(".svg") else self.arcs.to_dot
+        text = self.arcs.to_dot(self._printable(), title or "")
+        if name.endswith(".svg"):
+            text = _svg(text)
         with open(name, "w", encoding="utf-8") as file:
-            file.write(draw(self._printable(), title or ""))
+            file.write(text)
 
     def as_dict(self) -> dict[str, Any]:
         """The arcs as k2's tensor, and all attributes by name, for ``torch.save`` or ``pickle``."""

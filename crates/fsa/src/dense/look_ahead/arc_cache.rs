@@ -1,38 +1,21 @@
 //! Cache of the arcs of the states that were requested last, in bounded memory.
 
-use crate::core::arc::Arc;
 use crate::support::ids::{NONE, number};
-
-/// An arc of a [`LazyComposition`](crate::openfst::LazyComposition).
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct LazyArc {
-    /// The states as the composition numbers them, the label that the first graph takes, and the
-    /// sum of both scores.
-    pub arc: Arc,
-    /// Output label of the second graph: the matched label if that graph has no output labels, 0 if
-    /// it outputs lists, which `arc_b` leads to.
-    pub aux_label: i32,
-    /// Arc of the first graph, -1 if it does not move. The index of the arc's attributes too.
-    pub arc_a: i32,
-    /// Arc of the second graph, -1 if it waits.
-    pub arc_b: i32,
-}
 
 /// Caches arcs by source state. To free memory, a clock hand goes round the entries and drops those
 /// that have not been used since its last visit.
 #[derive(Debug, Clone)]
-pub(crate) struct ArcCache<A> {
+pub(super) struct ArcCache<A> {
     /// Index in `kept` of each state, or [`NONE`].
     place_of: Vec<u32>,
-    kept: Vec<Kept<A>>,
+    kept: Vec<Entry<A>>,
     hand: usize,
     /// Bytes of the arcs and of the entries that refer to them.
     bytes: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Kept<A> {
+struct Entry<A> {
     state: u32,
     looked_at: bool,
     arcs: Box<[A]>,
@@ -47,7 +30,7 @@ impl<A> Default for ArcCache<A> {
 impl<A> ArcCache<A> {
     /// Returns the index of the entry of a state, if it is cached.
     #[inline]
-    pub(crate) fn find(&mut self, state: u32) -> Option<usize> {
+    pub(super) fn find(&mut self, state: u32) -> Option<usize> {
         let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
         self.kept[place].looked_at = true;
         Some(place)
@@ -55,11 +38,11 @@ impl<A> ArcCache<A> {
 
     /// Returns the arcs at an index.
     #[inline]
-    pub(crate) fn arcs(&self, place: usize) -> &[A] {
+    pub(super) fn arcs(&self, place: usize) -> &[A] {
         &self.kept[place].arcs
     }
 
-    /// Adds the arcs of a state that is not cached, and returns their index.
+    /// Takes in the arcs of a state that is not there; where they are now.
     pub(crate) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
         if self.place_of.len() <= state as usize {
             self.place_of.resize(state as usize + 1, NONE);
@@ -67,11 +50,11 @@ impl<A> ArcCache<A> {
         let place = self.kept.len();
         self.place_of[state as usize] = number(place);
         self.bytes += Self::cost(arcs.len());
-        self.kept.push(Kept { state, looked_at: true, arcs });
+        self.kept.push(Entry { state, looked_at: true, arcs });
         place
     }
 
-    /// Drops arcs until the others take no more than this.
+    /// Drops arcs until those left take no more than this.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         while self.bytes > bytes && !self.kept.is_empty() {
             self.hand %= self.kept.len();
@@ -92,18 +75,18 @@ impl<A> ArcCache<A> {
     }
 
     /// Returns the number of bytes of the entries and of the index.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes + self.place_of.capacity() * size_of::<u32>()
     }
 
     /// Returns the number of bytes of a state with so many arcs. Its entry may exist twice while
     /// the list grows.
-    pub(crate) fn cost(num_arcs: usize) -> usize {
-        num_arcs * size_of::<A>() + 2 * size_of::<Kept<A>>()
+    pub(super) fn cost(num_arcs: usize) -> usize {
+        num_arcs * size_of::<A>() + 2 * size_of::<Entry<A>>()
     }
 
     /// Returns the number of bytes of the index once `state` is added.
-    pub(crate) fn bytes_of_places(&self, state: usize) -> usize {
+    pub(super) fn bytes_of_places(&self, state: usize) -> usize {
         let (len, capacity) = (state + 1, self.place_of.capacity());
         if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }
     }
