@@ -219,7 +219,8 @@ impl Recognizer {
     /// # let mut network = kaldera::network::ParameterStore::new();
     /// # network.insert("output.weight", &[3, 23], vec![0.1_f32; 69])?;
     /// let description = b"kind = 'ctc'\ntokens = 'tokens.txt'\nfeatures.kind = 'fbank'\n\
-    ///     network = { file = 'network.safetensors', layers = [{ kind = 'linear', name = 'output' }] }";
+    ///     network = { file = 'network.safetensors', \
+    ///     layers = [{ kind = 'linear', name = 'output' }] }";
     /// let mut files: HashMap<&str, Vec<u8>> = HashMap::new();
     /// files.insert("model.toml", description.to_vec());
     /// files.insert("tokens.txt", b"<blk> 0\nyes 1\nno 2\n".to_vec());
