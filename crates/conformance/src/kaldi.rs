@@ -25,7 +25,7 @@ use serde::Deserialize;
 use crate::{Case, Error, Settings, Verdict};
 use case::{ManifestCase, Output, Precision};
 use child::Ending;
-pub(crate) use matrix::run_matrix;
+pub(crate) use matrix::judge_matrix;
 use rules::Rule;
 use stage::Stage;
 
@@ -80,7 +80,7 @@ impl Bench<'_> {
     fn judge(&self, case: &Case) -> io::Result<Verdict> {
         let case = match ManifestCase::deserialize(&case.value) {
             Ok(case) => case,
-            Err(error) => return Ok(Verdict::Fails(vec![format!("the case itself is damaged: {error}")])),
+            Err(error) => return Ok(Verdict::fails(format!("the case itself is damaged: {error}"))),
         };
         let Some(rule) = Rule::of(&case) else { return Ok(Verdict::NotRun) };
         if !kaldera_cli::kaldi_tools().contains(&case.tool.as_str()) {
