@@ -15,8 +15,7 @@ use kaldera::fsa::paths::shortest_path;
 use kaldera::fsa::{FINAL, Fsa, FsaBuilder, Graph, GraphLabels};
 use serde::Deserialize;
 
-use crate::json::single;
-use crate::verdict::{Differences, Stop, Verdict, near};
+use crate::{Differences, Stop, Verdict, near, single};
 
 /// Costs agree within this.
 const COST: f64 = 1e-3;

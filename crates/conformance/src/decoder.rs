@@ -13,7 +13,7 @@ pub(crate) mod wer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::verdict::{Stop, Verdict, caught};
+use crate::{Stop, Verdict, caught};
 
 /// The verdict on a case, with code that reads it from JSON.
 pub(crate) fn judge<C: DeserializeOwned>(case: &Value, run: impl FnOnce(C) -> Result<Verdict, Stop>) -> Verdict {

@@ -17,7 +17,7 @@ mod unary;
 
 use serde_json::Value;
 
-use crate::verdict::{Stop, Verdict, caught};
+use crate::{Stop, Verdict, caught};
 
 /// Runs a case with its `args` and returns every difference to the answer that it should
 /// `expect`.

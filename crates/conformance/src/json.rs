@@ -115,12 +115,12 @@ pub(crate) fn numbers_of<T: Dtype>(value: &Value, name: &str) -> Result<Vec<T>, 
     numbers.ok_or_else(|| Stop::Damaged(format!("{name}: not of dtype {}", T::NAME)))
 }
 
-/// Lists of numbers, however nested, one after another in single precision, for serde.
-#[derive(Debug)]
+/// Rows of numbers, one after another in single precision, for serde.
 pub(crate) struct Singles(pub(crate) Vec<f32>);
 
 impl<'de> Deserialize<'de> for Singles {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        floats(&Value::deserialize(deserializer)?).map(Self).map_err(|_| D::Error::custom("no lists of numbers"))
+        let rows = Vec::<Vec<Number>>::deserialize(deserializer)?;
+        Ok(Self(rows.into_iter().flatten().map(|number| single(number.0)).collect()))
     }
 }

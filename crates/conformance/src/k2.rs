@@ -13,9 +13,9 @@ pub(crate) mod tensor_ops;
 
 use serde_json::Value;
 
-use crate::verdict::{self, caught};
-use crate::{Stop, Verdict};
 use rules::{Tolerance, compare};
+
+use crate::{Stop, Verdict, caught, verdict};
 
 /// Calls an operation with the arguments of a case, and returns the result in the form of the
 /// known answer.

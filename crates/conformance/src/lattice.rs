@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use kaldera::decoder::score::edit_distance;
 use kaldera::fsa;
@@ -16,9 +15,7 @@ use kaldera::io::lattice::{CompactLattice, CompactLatticeWeight, Lattice};
 use kaldera::io::{Holder, SequentialReader};
 use serde::Deserialize;
 
-use crate::json::single;
-use crate::verdict::{self, Differences, Stop, near};
-use crate::{CHILD, Case, Error, Settings, Verdict, base64};
+use crate::{Case, Differences, Error, Settings, Stop, Verdict, base64, near, single, verdict};
 
 /// Costs agree within this.
 const COST: f64 = 1e-3;
@@ -132,13 +129,7 @@ impl<'a> Check<'a> {
 
     /// Runs a program in the folder.
     fn command(&self, tool: &str, args: &[&str]) -> Result<(), Stop> {
-        let output = Command::new(&self.settings.program)
-            .arg(CHILD)
-            .arg(tool)
-            .args(args)
-            .current_dir(self.folder)
-            .stdin(Stdio::null())
-            .output()?;
+        let output = self.settings.command(tool, self.folder).args(args).output()?;
         if output.status.success() {
             return Ok(());
         }

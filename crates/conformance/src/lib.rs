@@ -56,15 +56,18 @@ mod verdict;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use case_file::{Case, read_cases};
 pub use error::Error;
 pub use filter::Filter;
 pub use folder::known_answers;
+pub(crate) use json::{
+    Dtype, Number, Plain, Singles, field, flat, float, floats, list, number, number_of, numbers_of, single,
+};
 use serde_json::Value;
-use verdict::Stop;
+pub(crate) use verdict::{Differences, Stop, all_near, caught, near, unless};
 pub use verdict::{Totals, Verdict};
 
 /// The private first argument with which the runner starts itself as the command `kaldera`.
@@ -109,6 +112,13 @@ impl Settings {
     pub fn new(folder: PathBuf, program: PathBuf) -> Self {
         Self { folder, program, filters: Vec::new(), time_limit: TIME_LIMIT }
     }
+
+    /// The command `tool` in a folder, without input.
+    fn command(&self, tool: &str, folder: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args([CHILD, tool]).current_dir(folder).stdin(Stdio::null());
+        command
+    }
 }
 
 /// The code that runs the cases of a file.
@@ -121,52 +131,45 @@ enum Runner {
 
 /// The runner of the case file `name` (`SET/FILE`), `None` for an unknown file.
 fn runner_of(name: &str) -> Option<Runner> {
+    use Runner::{All, Each};
     let set = name.split('/').next().unwrap_or_default();
     Some(match name {
-        "kaldi/manifest.json" => Runner::All(kaldi::run_manifest),
-        "kaldi/matrix.json" => Runner::Each(|case, _| kaldi::judge_matrix(case)),
-        "k2/ragged_ops.json" => Runner::Each(|case, _| k2::judge(case, k2::tensor_ops::run)),
-        "k2/ragged_shape.json" => Runner::Each(|case, _| k2::judge(case, k2::shape_ops::run)),
-        "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => {
-            Runner::Each(|case, _| fsa::judge(case, fsa::operation))
-        }
-        "k2/dense.json" => Runner::Each(|case, _| fsa::judge(case, |op, _| fsa::dense::operation(op))),
-        "k2/losses.json" => Runner::Each(|case, _| fsa::judge(case, |op, _| losses::operation(op))),
-        "ctc_rnnt/ctc.json" => Runner::Each(|case, _| verdict::judge(|| losses::torch_ctc(case))),
-        "ctc_rnnt/rnnt.json" => Runner::Each(|case, _| verdict::judge(|| losses::torchaudio_rnnt(case))),
+        "kaldi/manifest.json" => All(kaldi::run_manifest),
+        "kaldi/matrix.json" => Each(|case, _| kaldi::judge_matrix(case)),
+        "k2/ragged_ops.json" => Each(|case, _| k2::judge(case, k2::tensor_ops::run)),
+        "k2/ragged_shape.json" => Each(|case, _| k2::judge(case, k2::shape_ops::run)),
+        "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Each(|case, _| fsa::judge(case, fsa::operation)),
+        "k2/dense.json" => Each(|case, _| fsa::judge(case, |op, _| fsa::dense::operation(op))),
+        "k2/losses.json" => Each(|case, _| fsa::judge(case, |op, _| losses::operation(op))),
+        "ctc_rnnt/ctc.json" => Each(|case, _| verdict::judge(|| losses::torch_ctc(case))),
+        "ctc_rnnt/rnnt.json" => Each(|case, _| verdict::judge(|| losses::torchaudio_rnnt(case))),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => {
-            Runner::Each(|case, _| strided_slice::judge(case, strided_slice::slice))
+            Each(|case, _| strided_slice::judge(case, strided_slice::slice))
         }
-        "strided_slice/grad.jsonl" => Runner::Each(|case, _| strided_slice::judge(case, strided_slice::grad)),
-        "strided_slice/update.jsonl" => Runner::Each(|case, _| strided_slice::judge(case, strided_slice::update)),
-        "lod/lod_algebra.jsonl" => Runner::Each(|case, _| lod::algebra::judge(case)),
-        "lod/segment.jsonl" => Runner::Each(|case, _| lod::judge(case, lod::segment::check)),
-        "lod/dynamic.jsonl" => Runner::Each(|case, _| lod::judge(case, lod::dynamic::check)),
-        "lod/seq_ops.jsonl" => Runner::Each(|case, _| lod::judge(case, lod::seq_ops::check)),
-        "lod/fused_rnn.jsonl" => Runner::Each(|case, _| lod::judge(case, lod::fused_rnn::check)),
-        "lod/torch_rnn.jsonl" => Runner::Each(|case, _| lod::judge(case, lod::torch_rnn::check)),
-        "context_graph/context_graph.jsonl" => {
-            Runner::Each(|case, _| decoder::judge(case, decoder::context_graph::check))
-        }
-        "ctc_align/align.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::ctc_align::check)),
-        "ctc_decode/greedy.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::ctc_decode::greedy_case)),
-        "ctc_decode/exact.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::ctc_decode::exact_case)),
-        "ctc_decode/pyctc.jsonl" => Runner::All(decoder::ctc_decode::run_pyctc),
-        "decode_graph/decode.jsonl" => Runner::Each(|case, _| decoder::judge(case, decode::check)),
-        "decode_graph/lattice.jsonl" => Runner::All(lattice::run),
-        "endpoint/endpoint.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::endpoint::check)),
-        "transducer_search/transducer.jsonl" => {
-            Runner::Each(|case, _| decoder::judge(case, decoder::transducer::check))
-        }
-        "wer/ctm.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::wer::ctm)),
-        "wer/text.jsonl" => {
-            Runner::Each(|case, settings| decoder::judge(case, |case| decoder::wer::text(case, settings)))
-        }
-        "wer/trn.jsonl" => Runner::Each(|case, _| decoder::judge(case, decoder::wer::trn)),
-        "openfst/openfst.json" => Runner::Each(|case, _| openfst::judge(case)),
-        _ if set == "ndarray" => Runner::Each(|case, _| ndarray::judge(case)),
+        "strided_slice/grad.jsonl" => Each(|case, _| strided_slice::judge(case, strided_slice::grad)),
+        "strided_slice/update.jsonl" => Each(|case, _| strided_slice::judge(case, strided_slice::update)),
+        "lod/lod_algebra.jsonl" => Each(|case, _| lod::algebra::judge(case)),
+        "lod/segment.jsonl" => Each(|case, _| lod::judge(case, lod::segment::check)),
+        "lod/dynamic.jsonl" => Each(|case, _| lod::judge(case, lod::dynamic::check)),
+        "lod/seq_ops.jsonl" => Each(|case, _| lod::judge(case, lod::seq_ops::check)),
+        "lod/fused_rnn.jsonl" => Each(|case, _| lod::judge(case, lod::fused_rnn::check)),
+        "lod/torch_rnn.jsonl" => Each(|case, _| lod::judge(case, lod::torch_rnn::check)),
+        "context_graph/context_graph.jsonl" => Each(|case, _| decoder::judge(case, decoder::context_graph::check)),
+        "ctc_align/align.jsonl" => Each(|case, _| decoder::judge(case, decoder::ctc_align::check)),
+        "ctc_decode/greedy.jsonl" => Each(|case, _| decoder::judge(case, decoder::ctc_decode::greedy_case)),
+        "ctc_decode/exact.jsonl" => Each(|case, _| decoder::judge(case, decoder::ctc_decode::exact_case)),
+        "ctc_decode/pyctc.jsonl" => All(decoder::ctc_decode::run_pyctc),
+        "decode_graph/decode.jsonl" => Each(|case, _| decoder::judge(case, decode::check)),
+        "decode_graph/lattice.jsonl" => All(lattice::run),
+        "endpoint/endpoint.jsonl" => Each(|case, _| decoder::judge(case, decoder::endpoint::check)),
+        "transducer_search/transducer.jsonl" => Each(|case, _| decoder::judge(case, decoder::transducer::check)),
+        "wer/ctm.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::ctm)),
+        "wer/text.jsonl" => Each(|case, settings| decoder::judge(case, |case| decoder::wer::text(case, settings))),
+        "wer/trn.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::trn)),
+        "openfst/openfst.json" => Each(|case, _| openfst::judge(case)),
+        _ if set == "ndarray" => Each(|case, _| ndarray::judge(case)),
         // The code of other files of these sets is still to be written.
-        _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Runner::Each(|_, _| Verdict::NotRun),
+        _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Each(|_, _| Verdict::NotRun),
         _ => return None,
     })
 }

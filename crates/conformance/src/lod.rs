@@ -10,8 +10,7 @@ pub(crate) mod torch_rnn;
 
 use serde_json::Value;
 
-use crate::verdict::caught;
-use crate::{Stop, Verdict};
+use crate::{Stop, Verdict, caught};
 
 /// Makes the calls of a case and returns the differences from the known answers.
 type Check = fn(&Value) -> Result<Vec<String>, Stop>;

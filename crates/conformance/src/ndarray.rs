@@ -11,10 +11,10 @@ use kaldera::tensor::{Arange, Grid, IndexEntry, Layout, Mode, Tensor, TensorView
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::json::field;
-use crate::verdict::{Stop, Verdict, caught};
 use array::{apply, index, order, root};
 use outcome::Outcome;
+
+use crate::{Stop, Verdict, caught, field};
 
 /// The verdict on a case of any of the files: `op` names the call.
 pub(crate) fn judge(case: &Value) -> Verdict {

@@ -10,7 +10,7 @@ mod text;
 
 use serde_json::Value;
 
-use crate::verdict::{self, Stop, Verdict};
+use crate::{Stop, Verdict, verdict};
 
 /// Runs a case and returns every difference from its known answer.
 type Operation = fn(&Value) -> Result<Vec<String>, Stop>;

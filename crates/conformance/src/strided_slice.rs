@@ -10,9 +10,9 @@ use kaldera::tensor::{self, Masks, StridedSlice, Tensor};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use answer::{Answer, check};
+use crate::{Stop, Verdict, caught, unless};
 
-use crate::verdict::{Stop, Verdict, caught, unless};
+pub(crate) use answer::{Answer, check};
 
 /// The inputs of a case, by the names of the README.
 #[derive(Deserialize)]

@@ -1,10 +1,8 @@
 //! The program `compute-wer`, run as a command.
 
 use std::collections::HashMap;
-use std::process::{Command, Stdio};
 
-use crate::verdict::{Differences, Stop};
-use crate::{CHILD, Settings};
+use crate::{Differences, Settings, Stop};
 
 /// Runs the program in each mode and compares the lines that it prints. If the split into
 /// insertions, deletions and substitutions is `ambiguous`, only the other lines are compared.
@@ -21,11 +19,8 @@ pub(super) fn check(
         std::fs::write(folder.path().join(name), text)?;
     }
     for (mode, expected) in modes {
-        let output = Command::new(&settings.program)
-            .args([CHILD, "compute-wer", "--text", &format!("--mode={mode}"), "ark:ref", "ark:hyp"])
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()?;
+        let args = ["--text", &format!("--mode={mode}"), "ark:ref", "ark:hyp"];
+        let output = settings.command("compute-wer", folder.path()).args(args).output()?;
         let Some(expected) = expected else {
             differences.check(!output.status.success(), || format!("compute-wer, {mode}: expected a failure"));
             continue;

@@ -4,8 +4,7 @@ use fsa::Ragged;
 use fsa::graphs::ContextGraph;
 use serde::Deserialize;
 
-use crate::json::single;
-use crate::verdict::{Differences, Stop, Verdict};
+use crate::{Differences, Stop, Verdict, single};
 
 const TOLERANCE: f64 = 1e-6;
 

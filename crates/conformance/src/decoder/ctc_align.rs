@@ -4,8 +4,7 @@ use kaldera::decoder::align::{AlignOptions, forced_align};
 use kaldera::decoder::{FrameTimes, LogProbs};
 use serde::Deserialize;
 
-use crate::json::{Number, Singles};
-use crate::verdict::{Differences, Stop, Verdict};
+use crate::{Differences, Number, Singles, Stop, Verdict};
 
 /// The README's, for single precision.
 const TOLERANCE: f64 = 1e-3;

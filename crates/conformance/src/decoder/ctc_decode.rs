@@ -11,9 +11,7 @@ use kaldera::decoder::{FrameTimes, Hypothesis, LogProbs, Recognition, Vocabulary
 use serde::Deserialize;
 
 use super::judge;
-use crate::json::{Number, Singles};
-use crate::verdict::{Differences, Stop, Verdict};
-use crate::{Case, Error, Settings};
+use crate::{Case, Differences, Error, Number, Settings, Singles, Stop, Verdict};
 
 /// The README's, for single precision.
 const EXACT: f64 = 1e-4;

@@ -3,8 +3,7 @@
 use kaldera::decoder::graph::{EndpointRule, EndpointRules, EndpointState};
 use serde::Deserialize;
 
-use crate::json::{Number, single};
-use crate::verdict::{Differences, Stop, Verdict};
+use crate::{Differences, Number, Stop, Verdict, single};
 
 #[derive(Deserialize)]
 pub(crate) struct Answer {

@@ -12,8 +12,7 @@ use kaldera::decoder::{FrameTimes, Recognition};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json::{Number, Singles, single};
-use crate::verdict::{Differences, Stop, Verdict};
+use crate::{Differences, Number, Singles, Stop, Verdict, single};
 
 /// Scores of the beam search, and where two are as good as equal.
 const BEAM: f64 = 1e-3;
@@ -27,7 +26,7 @@ pub(crate) struct Answer {
     encoder: Singles,
     embedding: Vec<Singles>,
     weight: Singles,
-    bias: Singles,
+    bias: Vec<Number>,
     greedy: Vec<Greedy>,
     beam: Vec<Beam>,
     exact: Option<Value>,
@@ -70,9 +69,9 @@ struct Entry {
 
 pub(crate) fn check(answer: Answer) -> Result<Verdict, Stop> {
     // Each token has a bias and a row of weights.
-    let dim = answer.weight.0.len() / answer.bias.0.len().max(1);
+    let dim = answer.weight.0.len() / answer.bias.len().max(1);
     let embeddings = answer.embedding.iter().map(|rows| rows.0.clone()).collect();
-    let (weight, bias) = (answer.weight.0.clone(), answer.bias.0.clone());
+    let (weight, bias) = (answer.weight.0.clone(), answer.bias.iter().map(|number| single(number.0)).collect());
     let model = StatelessModel::new(embeddings, weight, bias, dim, answer.blank)?;
     let search = Search { answer: &answer, model, encoder: EncoderOutput::new("case", &answer.encoder.0, dim)? };
     let mut differences = Differences::default();

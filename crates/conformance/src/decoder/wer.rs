@@ -9,9 +9,7 @@ use kaldera::decoder::score::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Settings;
-use crate::json::Number;
-use crate::verdict::{Differences, Stop, Verdict};
+use crate::{Differences, Number, Settings, Stop, Verdict};
 
 /// The README's, of rates.
 const RATE: f64 = 1e-9;

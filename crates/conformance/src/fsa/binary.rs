@@ -8,9 +8,7 @@ use serde_json::Value;
 use super::Operation;
 use super::json::{all_close, graph, lists};
 use super::unary::{SCORE, Scores, compare_both, compare_languages, vector};
-use crate::Stop;
-use crate::json::{field, flat};
-use crate::verdict::unless;
+use crate::{Stop, field, flat, unless};
 
 /// The code of the operations of this file. The rule decides which scores are binding: k2 counts
 /// some paths several times if both sides have epsilons that are treated specially, so that only

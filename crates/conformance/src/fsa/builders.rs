@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::Operation;
 use super::json::{self, compare, compare_floats, lists};
-use crate::Stop;
-use crate::json::field;
+use crate::{Stop, field};
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {

@@ -6,14 +6,12 @@ use fsa::dense::{
 };
 use fsa::paths::{best_paths, total_scores, total_scores_saved};
 use fsa::{AUX_LABELS, FINAL, Fsa, FsaOrVec, Fsas, Graph, Semiring};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Operation;
-use super::json::{all_close, close, compare_exact, graph};
+use super::json::{all_close, close, compare_by, compare_exact, graph};
 use super::nbest::arcs;
-use crate::Stop;
-use crate::json::{field, flat, floats, list, number, single};
-use crate::verdict::{all_near, unless};
+use crate::{Stop, all_near, field, flat, floats, list, number, single, unless};
 
 /// The README's tolerance for totals computed in single precision, and for their gradients.
 const TOTAL: f64 = 2e-3;
@@ -84,19 +82,14 @@ fn compare(
     let fsas = came.graph().fsas();
     for (name, semiring) in SEMIRINGS {
         let (totals, saved) = total_scores_saved::<f64, _>(fsas, semiring)?;
-        let right = flat(&expect[name])?;
-        let near = if expect.get("unpruned_tot_log").is_some() && semiring == Semiring::Log {
-            let most = flat(&expect["unpruned_tot_log"])?;
-            right.len() == totals.len()
-                && right
-                    .iter()
-                    .zip(&most)
-                    .zip(&totals)
-                    .all(|((k2, all), came)| (k2 - PRUNED..=all + TOTAL).contains(came))
-        } else {
-            all_near(&right, &totals, TOTAL)
-        };
-        differences.extend(unless(near, || format!("expected {name} {right:?}, came {totals:?}")));
+        let most = flat(expect.get("unpruned_tot_log").unwrap_or(&json!([])))?;
+        differences.extend(compare_by(expect, name, &totals, |right, came| {
+            if most.is_empty() || semiring == Semiring::Tropical {
+                return all_near(right, came, TOTAL);
+            }
+            let mut all = right.iter().zip(&most).zip(came);
+            right.len() == came.len() && all.all(|((k2, most), came)| (k2 - PRUNED..=most + TOTAL).contains(came))
+        })?);
         let finite: Vec<f64> = totals.iter().map(|total| if total.is_finite() { 1.0 } else { 0.0 }).collect();
         let arcs = saved.backward(&finite)?;
         let suffix = if semiring == Semiring::Log { "" } else { "_tropical" };
@@ -122,8 +115,7 @@ fn gradient(expect: &Value, name: &str, came: &[f64]) -> Result<Vec<String>, Sto
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
-    let right = flat(&expect[name])?;
-    Ok(unless(all_near(&right, came, GRADIENT), || format!("expected {name} {right:?}, came {came:?}")))
+    compare_by(expect, name, came, |right, came| all_near(right, came, GRADIENT))
 }
 
 /// The best path of each utterance: its labels, the words on it and its score.
@@ -136,12 +128,10 @@ fn paths(expect: &Value, came: &DenseLattices) -> Result<Vec<String>, Stop> {
         of_words.push(words.map(|words| arcs(path).map(|arc| words[arc]).filter(|&word| word > 0).collect()));
         scores.push(arcs(path).map(|arc| f64::from(all[arc].score)).sum::<f64>());
     }
-    let right = flat(&expect["best_score"])?;
-    let near = all_near(&right, &scores, TOTAL);
     Ok([
         compare_exact::<Vec<Vec<i32>>>(expect, "best_labels", &labels)?,
         compare_exact::<Vec<Option<Vec<i32>>>>(expect, "best_words", &of_words)?,
-        unless(near, || format!("expected best_score {right:?}, came {scores:?}")),
+        compare_by(expect, "best_score", &scores, |right, came| all_near(right, came, TOTAL))?,
     ]
     .concat())
 }

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use super::Operation;
 use super::json::{self, compare, compare_ints};
-use crate::Stop;
-use crate::json::field;
-use crate::verdict::unless;
+use crate::{Stop, field, unless};
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {

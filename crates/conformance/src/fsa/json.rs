@@ -8,9 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Stop;
-use crate::json::{Number, field, flat, single};
-use crate::verdict::{near, unless};
+use crate::{Number, Stop, field, flat, near, single, unless};
 
 /// Scores are f32; k2's printed numbers differ by no more than its rounding.
 const SCORE: f64 = 1e-6;
@@ -98,14 +96,23 @@ pub(crate) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<V
     if expect.get(name).is_none() { Ok(vec![]) } else { compare_exact(expect, name, &came.to_vec()) }
 }
 
-/// The difference of numbers, in nested lists or flat, under the name `name` of `expect`, if the
-/// case has it.
+/// The difference of numbers, in nested lists or flat, under the name `name` of `expect`.
+pub(crate) fn compare_by(
+    expect: &Value,
+    name: &str,
+    came: &[f64],
+    same: impl Fn(&[f64], &[f64]) -> bool,
+) -> Result<Vec<String>, Stop> {
+    let right = flat(&expect[name])?;
+    Ok(unless(same(&right, came), || format!("expected {name} {right:?}, came {came:?}")))
+}
+
+/// The difference of numbers that are not [`close`], if the case has them.
 pub(crate) fn compare_numbers(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
     if expect.get(name).is_none() {
         return Ok(vec![]);
     }
-    let right = flat(&expect[name])?;
-    Ok(unless(all_close(&right, came, tolerance), || format!("expected {name} {right:?}, came {came:?}")))
+    compare_by(expect, name, came, |right, came| all_close(right, came, tolerance))
 }
 
 /// [`compare_numbers`] of ours in single precision.

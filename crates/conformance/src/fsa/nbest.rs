@@ -15,10 +15,8 @@ use serde_json::Value;
 use super::Operation;
 use super::json::{all_close, close, compare_numbers, graph, lists};
 use super::unary::vector;
-use crate::Stop;
 use crate::decoder::transducer;
-use crate::json::{field, flat, floats, number, single};
-use crate::verdict::unless;
+use crate::{Stop, field, flat, floats, number, single, unless};
 
 /// Sums of a few scores in single precision.
 const SINGLE: f64 = 1e-5;

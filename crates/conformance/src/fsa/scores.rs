@@ -9,9 +9,7 @@ use serde_json::Value;
 
 use super::Operation;
 use super::json::{all_close, compare, compare_floats, compare_numbers, graph};
-use crate::Stop;
-use crate::json::{flat, floats, number};
-use crate::verdict::unless;
+use crate::{Stop, flat, floats, number, unless};
 
 /// Values that k2 computes as f64.
 const DOUBLE: f64 = 1e-6;

@@ -10,9 +10,7 @@ use serde_json::Value;
 use super::Operation;
 use super::json::{close, compare, compare_ints, graph};
 use super::language::{Language, Strings, languages, languages_of_both};
-use crate::Stop;
-use crate::json::{field, number};
-use crate::verdict::unless;
+use crate::{Stop, field, number, unless};
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {

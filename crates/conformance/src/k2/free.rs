@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use super::json::{shape, tensor};
 use super::rules::is_permutation;
-use crate::Stop;
-use crate::json::{field, float, single};
-use crate::verdict::unless;
+use crate::{Stop, field, float, single, unless};
 
 /// The differences in the result of a call.
 pub(super) type Rule = fn(args: &Value, expected: &Value, came: &Value) -> Result<Vec<String>, Stop>;

@@ -3,8 +3,7 @@
 use kaldera::ragged::{Ragged, RaggedShape, RowSplits};
 use serde_json::{Value, json};
 
-use crate::Stop;
-use crate::json::{self, Dtype, field, number_of, numbers_of};
+use crate::{Dtype, Stop, field, json, number_of, numbers_of};
 
 /// The argument `name`, if given.
 pub(super) fn optional<T: Dtype>(args: &Value, name: &str) -> Result<Option<T>, Stop> {

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::float;
-use crate::verdict::{near, unless};
+use crate::{float, near, unless};
 
 /// Floats of 32 bits, absolute and relative.
 const F32: f64 = 1e-5;

@@ -4,8 +4,7 @@ use kaldera::ragged::{RaggedShape, RowSplits};
 use serde_json::{Value, json};
 
 use super::json::{describe, shape, shapes, with};
-use crate::Stop;
-use crate::json::field;
+use crate::{Stop, field};
 
 /// Runs the operation `op` of the file.
 pub(crate) fn run(op: &str, args: &Value) -> Result<Value, Stop> {

@@ -4,8 +4,7 @@ use kaldera::ragged::{self, Float, Number, Numbers, Order, PadMode, PadSide, Rag
 use serde_json::{Value, json};
 
 use super::json::{describe_tensor, list, optional, tensor, with};
-use crate::Stop;
-use crate::json::{self, Dtype, field, number_of, numbers_of};
+use crate::{Dtype, Stop, field, json, number_of, numbers_of};
 
 /// Calls a generic function with the type that `dtype` names.
 macro_rules! with_dtype {

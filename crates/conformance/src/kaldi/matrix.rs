@@ -26,10 +26,10 @@ mod vector;
 use kaldera::base::Real;
 use serde_json::Value;
 
-use crate::verdict::caught;
-use crate::{Stop, Verdict};
 use answer::Answer;
 use record::Record;
+
+use crate::{Stop, Verdict, caught};
 
 /// The verdict on a record of `matrix.json`.
 pub(crate) fn judge_matrix(case: &Value) -> Verdict {

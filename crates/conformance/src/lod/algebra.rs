@@ -8,9 +8,7 @@ use kaldera::lod::{AnyLodTensor, Lod, LodTensor, PaddleType, check_abs_lod, chec
 use serde_json::{Value, json};
 
 use super::plain::{Number, levels_of, lod_of, tensor};
-use crate::json::field;
-use crate::verdict::unless;
-use crate::{Stop, Verdict, base64};
+use crate::{Stop, Verdict, base64, field, unless};
 
 /// The verdict on a case.
 pub(crate) fn judge(case: &Value) -> Verdict {
@@ -21,12 +19,13 @@ pub(crate) fn judge(case: &Value) -> Verdict {
 fn check(case: &Value) -> Result<Vec<String>, Stop> {
     let args = &case["args"];
     let size = |name: &str| field::<usize>(args, name);
-    let lengths = || Ok::<_, Stop>(Lod::from_lengths(&levels_of(args, "lengths")?)?);
+    let lengths = levels_of(args, "lengths")?;
+    let from_lengths = || Ok::<_, Stop>(Lod::from_lengths(&lengths)?);
     let expected = expected_of(case)?;
     let came = match case["fn"].as_str().unwrap_or_default() {
         "to_abs_offset" => json!(lod_of(args)?.to_abs_offsets()),
         "to_length" => json!(lod_of(args)?.to_lengths()),
-        "to_offset" => offsets(&lengths()?),
+        "to_offset" => offsets(&from_lengths()?),
         "rank_table" => {
             let table = lod_of(args)?.rank_table(size("level")?)?;
             let items: Vec<_> = table.items().map(|item| [item.index, item.length]).collect();
@@ -37,14 +36,14 @@ fn check(case: &Value) -> Result<Vec<String>, Stop> {
             let (part, rows) = lod_of(args)?.sub_lod(size("level")?, size("begin")?..size("end")?)?;
             json!({"sub_lengths": part.to_lengths(), "rows": [rows.start, rows.end]})
         }
-        "append_lod" => offsets(&lod_of(args)?.append(&lengths()?)?),
+        "append_lod" => offsets(&lod_of(args)?.append(&from_lengths()?)?),
         "check_lod" => json!(check_lod(&levels_of(args, "lod")?, height(args)?)),
         "check_abs_lod" => json!(check_abs_lod(&levels_of(args, "lod")?, height(args)?)),
         "tensor_set_lod" => match with_lod(args, lod_of(args)) {
             Some(lod) => json!({"accepted": true, "valid": true, "lengths": lod.to_lengths()}),
             None => json!({"accepted": false}),
         },
-        "tensor_set_lengths" => match with_lod(args, lengths()) {
+        "tensor_set_lengths" => match with_lod(args, from_lengths()) {
             Some(lod) => json!({"accepted": true, "lod": offsets(&lod)}),
             None => json!({"accepted": false}),
         },

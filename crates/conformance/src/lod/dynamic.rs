@@ -9,9 +9,7 @@ use kaldera::lod::{
 use serde_json::Value;
 
 use super::plain::{Float, Results, compare, optional, tensor};
-use crate::Stop;
-use crate::json::{field, list};
-use crate::verdict::unless;
+use crate::{Stop, field, list, unless};
 
 /// Runs a case of either kind.
 pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {

@@ -5,9 +5,7 @@ use kaldera::lod::{Lod, LodTensor};
 use kaldera::tensor::Element;
 use serde_json::Value;
 
-use crate::Stop;
-use crate::json::{Dtype, Plain, field, float, list, numbers_of};
-use crate::verdict::{near, unless};
+use crate::{Dtype, Plain, Stop, field, float, list, near, numbers_of, unless};
 
 /// Tolerances of an f64 and of an f32: the numbers of the README, times the expected value if
 /// that is over 1.

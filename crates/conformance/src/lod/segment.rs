@@ -4,9 +4,7 @@ use kaldera::lod::{Lod, LodTensor, concat_outputs, init_states, init_states_back
 use serde_json::{Value, json};
 
 use super::plain::lod_of;
-use crate::Stop;
-use crate::json::field;
-use crate::verdict::unless;
+use crate::{Stop, field, unless};
 
 /// Segments and concatenates the tensor of a case, and compares every index.
 pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {

@@ -5,8 +5,7 @@ use kaldera::lod::{Error, Lod, LodTensor};
 use serde_json::Value;
 
 use super::plain::{Float, Number, Results, lod_of, optional, tensor};
-use crate::Stop;
-use crate::json::{field, list, number_of, numbers_of};
+use crate::{Stop, field, list, number_of, numbers_of};
 
 /// Calls the operator of a case and compares all that the case has answers for.
 pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {
@@ -46,6 +45,11 @@ impl Call<'_> {
         optional(&self.case["out_grads"][name])
     }
 
+    /// The LoD of an input.
+    fn lod(&self, name: &str) -> Result<Lod, Stop> {
+        lod_of(&self.inputs[name])
+    }
+
     /// The results of an operator with one output, and the gradient of X.
     fn unary<T: Number, S>(
         &self,
@@ -81,33 +85,29 @@ impl Call<'_> {
                 let pad_value = T::from_f64(self.attrs["pad_value"].as_f64().unwrap_or(0.0));
                 let (y, saved) = sequence::pool(&x, how, pad_value)?;
                 let max_index = y.like(y.num_rows(), saved.max_index().to_vec(), Lod::none());
-                let results = self.unary("Out", (y, saved), |saved, g| saved.backward(g))?;
+                let results = self.unary("Out", (y, saved), |s, g| s.backward(g))?;
                 Ok(if how == Pool::Max { results.output("MaxIndex", &max_index?) } else { results })
             }
-            "sequence_softmax" => self.unary("Out", sequence::softmax(&x)?, |saved, g| saved.backward(g)),
+            "sequence_softmax" => self.unary("Out", sequence::softmax(&x)?, |s, g| s.backward(g)),
             "sequence_expand" => {
-                let came = sequence::expand(&x, &lod_of(&self.inputs["Y"])?, self.size("ref_level")?)?;
-                self.unary("Out", came, |saved, g| saved.backward(g))
+                self.unary("Out", sequence::expand(&x, &self.lod("Y")?, self.size("ref_level")?)?, |s, g| s.backward(g))
             }
-            "sequence_expand_as" => {
-                let came = sequence::expand_as(&x, &lod_of(&self.inputs["Y"])?)?;
-                self.unary("Out", came, |saved, g| saved.backward(g))
-            }
-            "sequence_slice" => {
-                let came = sequence::slice(&x, &self.data::<i64>("Offset")?, &self.data::<i64>("Length")?)?;
-                self.unary("Out", came, |saved, g| saved.backward(g))
-            }
-            "sequence_reverse" => self.unary("Y", sequence::reverse(&x)?, |saved, g| saved.backward(g)),
+            "sequence_expand_as" => self.unary("Out", sequence::expand_as(&x, &self.lod("Y")?)?, |s, g| s.backward(g)),
+            "sequence_slice" => self.unary(
+                "Out",
+                sequence::slice(&x, &self.data::<i64>("Offset")?, &self.data::<i64>("Length")?)?,
+                |s, g| s.backward(g),
+            ),
+            "sequence_reverse" => self.unary("Y", sequence::reverse(&x)?, |s, g| s.backward(g)),
             "sequence_pad" => {
                 let (y, saved) = sequence::pad(&x, &self.data::<T>("PadValue")?, self.size("padded_length")?)?;
                 let lengths: Vec<i64> = saved.lengths().map(|n| n as i64).collect();
                 let lengths = LodTensor::from_vec([lengths.len()], lengths, Lod::none())?;
-                let results = self.unary("Out", (y, saved), |saved, g| saved.backward(g))?;
+                let results = self.unary("Out", (y, saved), |s, g| s.backward(g))?;
                 Ok(results.output("Length", &lengths))
             }
             "sequence_unpad" => {
-                let came = sequence::unpad(&x, &self.data::<i64>("Length")?)?;
-                self.unary("Out", came, |saved, g| saved.backward(g))
+                self.unary("Out", sequence::unpad(&x, &self.data::<i64>("Length")?)?, |s, g| s.backward(g))
             }
             "sequence_conv" => self.conv(&x),
             "row_conv" => {
@@ -119,7 +119,7 @@ impl Call<'_> {
             }
             "sequence_reshape" => {
                 let width = self.size("new_dim")?.ok_or_else(|| Stop::Refused("a negative width".into()))?;
-                self.unary("Out", sequence::reshape(&x, width)?, |saved, g| saved.backward(g))
+                self.unary("Out", sequence::reshape(&x, width)?, |s, g| s.backward(g))
             }
             "sequence_scatter" => {
                 let (y, saved) =
@@ -130,18 +130,18 @@ impl Call<'_> {
                 Ok(results.gradient("X", &x).gradient("Updates", &updates))
             }
             "sequence_topk_avg_pooling" => {
-                let (row, column) = (lod_of(&self.inputs["ROW"])?, lod_of(&self.inputs["COLUMN"])?);
+                let (row, column) = (self.lod("ROW")?, self.lod("COLUMN")?);
                 let topks: Vec<usize> = field(self.attrs, "topks")?;
                 let channels = self.size("channel_num")?.unwrap_or(0);
                 let (y, saved) = sequence::topk_avg_pool(&x, &row, &column, &topks, channels)?;
                 let pos = saved.positions().to_vec();
                 let pos = LodTensor::from_vec([pos.len()], pos, Lod::none())?;
-                Ok(self.unary("Out", (y, saved), |saved, g| saved.backward(g))?.output("pos", &pos))
+                Ok(self.unary("Out", (y, saved), |s, g| s.backward(g))?.output("pos", &pos))
             }
             "im2sequence" => {
                 let [kernel, stride] = [field(self.attrs, "kernels")?, field(self.attrs, "strides")?];
                 let patches = Patches { kernel, stride, padding: field(self.attrs, "paddings")? };
-                self.unary("Out", sequence::im2sequence(&x, patches)?, |saved, g| saved.backward(g))
+                self.unary("Out", sequence::im2sequence(&x, patches)?, |s, g| s.backward(g))
             }
             "lod_reset" => {
                 let y = &self.inputs["Y"];
@@ -151,7 +151,7 @@ impl Call<'_> {
                     (true, _) => Lod::from_offsets(&[field::<Vec<i64>>(self.attrs, "target_lod")?])?,
                 };
                 let came = sequence::reset(&x, &target, self.attrs["append"] == true)?;
-                self.unary("Out", came, |saved, g| saved.backward(g))
+                self.unary("Out", came, |s, g| s.backward(g))
             }
             "split_lod_tensor" => {
                 let mask: Vec<bool> = self.data("Mask")?;

@@ -6,9 +6,7 @@ use kaldera::recurrent::{Activation, Gru, GruOptions, Layer, Lstm, LstmOptions, 
 use serde_json::Value;
 
 use super::plain::{Float, compare_data, tensor_with};
-use crate::Stop;
-use crate::json::{field, numbers_of};
-use crate::verdict::unless;
+use crate::{Stop, field, numbers_of, unless};
 
 /// Runs a network forward and backward, and compares all that the case has answers for.
 pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {

@@ -4,7 +4,7 @@ use kaldera::tensor::{Layout, TensorCow, TensorView};
 use serde_json::{Value, json};
 
 use crate::strided_slice::{Answer, check};
-use crate::verdict::unless;
+use crate::unless;
 
 /// The most bit patterns of floats in a case.
 const MAX_BITS: usize = 12;
@@ -12,8 +12,12 @@ const MAX_BITS: usize = 12;
 /// The result of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// An array, and its layout; `None` for a copy.
-    Array(Answer, Option<Layout>),
+    /// An array: its shape, its values in C order, and its layout; `None` for a copy.
+    Array {
+        shape: Vec<usize>,
+        values: Vec<i64>,
+        layout: Option<Layout>,
+    },
     /// The one value of a scalar.
     Scalar(Vec<i32>),
     Shape(Vec<usize>),
@@ -28,15 +32,16 @@ pub(super) enum Outcome {
 impl Outcome {
     pub(super) fn of_view(view: &TensorView<'_, i32>) -> Self {
         // Reading element by element must not differ from copying.
-        match view.iter().eq(&view.to_vec()) {
-            true => Self::Array(Answer::of(view), Some(view.layout().clone())),
-            false => Self::Disagree,
+        if !view.iter().eq(&view.to_vec()) {
+            return Self::Disagree;
         }
+        let Answer { shape, values } = Answer::of(view);
+        Self::Array { shape, values, layout: Some(view.layout().clone()) }
     }
 
     pub(super) fn of_cow(cow: &TensorCow<'_, i32>) -> Self {
         match Self::of_view(&cow.view()) {
-            Self::Array(answer, _) if !cow.is_view() => Self::Array(answer, None),
+            Self::Array { shape, values, .. } if !cow.is_view() => Self::Array { shape, values, layout: None },
             other => other,
         }
     }
@@ -44,12 +49,12 @@ impl Outcome {
     /// The differences from the case.
     pub(super) fn differences(&self, case: &Value) -> Vec<String> {
         match self {
-            Self::Array(answer, layout) => {
+            Self::Array { shape, values, layout } => {
                 let is_array = case.get("scalar").is_none();
                 [
-                    answer.differences(case),
+                    Answer { shape: shape.clone(), values: values.clone() }.differences(case),
                     unless(is_array, || "expected a scalar, came an array".into()),
-                    place_differences(case, &answer.shape, layout.as_ref()),
+                    place_differences(case, shape, layout.as_ref()),
                 ]
                 .concat()
             }

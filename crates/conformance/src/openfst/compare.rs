@@ -4,9 +4,7 @@ use fsa::{Fsa, Graph};
 use serde_json::Value;
 
 use super::text::{Strings, cost_of, counts, distances, read, some_strings};
-use crate::Stop;
-use crate::json::field;
-use crate::verdict::{near, unless};
+use crate::{Stop, field, near, unless};
 
 /// OpenFst rounds costs to 1/1024.
 const COST: f64 = 1e-3;

@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use super::Operation;
 use super::compare::{close, compare_both, compare_counts, compare_language, compare_some_strings};
 use super::text::{Machine, inputs};
-use crate::Stop;
-use crate::json::{field, list};
-use crate::verdict::unless;
+use crate::{Stop, field, list, unless};
 
 /// The code of an operation.
 pub(super) fn operation(op: &str) -> Option<Operation> {

@@ -6,8 +6,7 @@ use fsa::io::OpenFstText;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use serde_json::Value;
 
-use crate::Stop;
-use crate::json::list;
+use crate::{Stop, list};
 
 /// A transducer of the case.
 pub(super) struct Machine {

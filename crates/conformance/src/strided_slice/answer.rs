@@ -4,10 +4,9 @@
 use kaldera::tensor::TensorView;
 use serde_json::Value;
 
-use crate::verdict::unless;
+use crate::unless;
 
 /// A shape and all values in C order.
-#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Vec<i64>,

@@ -5,7 +5,7 @@ use kaldera::matrix::{MatrixBase, Storage, VectorBase};
 use serde_json::Value;
 
 use super::record::{Record, number};
-use crate::verdict::near;
+use crate::near;
 
 /// Tolerance of a number, as a part of the largest one of its field: rule 6 of the README of the
 /// known answers.
@@ -123,17 +123,18 @@ impl Differences {
         let read = |value: &Value| number::<T>(value).map(Real::to_f64);
         let list =
             |value: &Value| value.as_array().and_then(|list| list.iter().map(read).collect::<Option<Vec<f64>>>());
+        let ours = |came: &[f64]| came.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>();
         match came {
             Came::Free => {}
             Came::Exact(came) if came == expected => {}
             Came::Exact(came) => self.all.push(format!("{name}: expected {expected}, came {came}")),
             Came::Number(came) => match read(expected) {
                 Some(expected) => self.number(name, expected, *came, expected),
-                None => self.all.push(format!("{name}: expected {expected}, came the number {came}")),
+                None => self.all.push(format!("{name}: expected {expected}, came the number {}", T::from_f64(*came))),
             },
             Came::Numbers(came) => match list(expected) {
                 Some(expected) => self.numbers(name, &expected, came, largest(&expected)),
-                None => self.all.push(format!("{name}: expected {expected}, came {came:?}")),
+                None => self.all.push(format!("{name}: expected {expected}, came {:?}", ours(came))),
             },
             Came::Rows(came) => {
                 let rows = expected.as_array().map_or(&[][..], Vec::as_slice);
@@ -146,7 +147,7 @@ impl Differences {
                     match expected {
                         Some(expected) => self.numbers(&format!("{name}[{r}]"), expected, came, scale),
                         None => {
-                            self.all.push(format!("{name}[{r}]: expected a row, {}, came {came:?}", rows[r]));
+                            self.all.push(format!("{name}[{r}]: expected a row, {}, came {:?}", rows[r], ours(came)));
                         }
                     }
                 }

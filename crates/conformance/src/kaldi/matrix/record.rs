@@ -9,8 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::answer::Answer;
-use crate::Stop;
-use crate::json::{Number, field, float};
+use crate::{Number, Stop, field, float};
 
 /// A call and its result, in the precision `T`; it stands for its arguments.
 pub(super) struct Record<'a, T> {
