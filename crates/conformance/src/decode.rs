@@ -7,8 +7,6 @@
 //! other decoders, no cost may be below the exact cost. Every best path must be a path of the
 //! graph with the cost that it reports.
 
-use std::path::Path;
-
 use kaldera::fsa::dense::{
     DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder, Outcome, intersect_dense_pruned,
 };
@@ -17,7 +15,7 @@ use kaldera::fsa::paths::shortest_path;
 use kaldera::fsa::{FINAL, Fsa, FsaBuilder, Graph, GraphLabels};
 use serde::Deserialize;
 
-use crate::{Case, Error, Settings, Verdict, caught};
+use crate::{Differences, Stop, Verdict, near, single};
 
 /// Costs agree within this.
 const COST: f64 = 1e-3;
@@ -26,25 +24,8 @@ const LATTICE: f64 = 1e-2;
 /// More word sequences than any answer has.
 const MANY: usize = 100_000;
 
-/// Runs cases of the file.
-pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(judge).collect())
-}
-
-fn judge(case: &Case) -> Verdict {
-    let answer: Answer = match serde_json::from_value(case.value.clone()) {
-        Ok(answer) => answer,
-        Err(error) => return Verdict::Fails(vec![format!("the case itself is damaged: {error}")]),
-    };
-    match caught(|| check(&answer)) {
-        Ok(Ok(differences)) => Verdict::of(differences),
-        Ok(Err(error)) => Verdict::Fails(vec![error.to_string()]),
-        Err(panic) => Verdict::Fails(vec![panic]),
-    }
-}
-
 #[derive(Deserialize)]
-struct Answer {
+pub(crate) struct Answer {
     num_states: i32,
     /// Source, destination, input label, output label, cost.
     arcs: Vec<(i32, i32, i32, i32, f64)>,
@@ -93,23 +74,17 @@ struct Sequence {
     cost: f64,
 }
 
-/// A best path.
-struct Best {
-    words: Vec<i32>,
-    cost: f64,
-}
-
-fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+/// The verdict on a case.
+pub(crate) fn check(answer: Answer) -> Result<Verdict, Stop> {
     let graph = answer.graph()?;
-    let values = answer.log_probs.iter().flatten().map(|&score| narrow(score)).collect::<Vec<_>>();
-    let num_classes = answer.log_probs.first().map_or(0, Vec::len);
-    let dense = DenseFsaVec::from_frames(&values, num_classes)?;
+    let values = answer.log_probs.iter().flatten().map(|&score| single(score)).collect::<Vec<_>>();
+    let dense = DenseFsaVec::from_frames(&values, answer.log_probs.first().map_or(0, Vec::len))?;
     let all = DenseOptions::default()
         .with_search_beam(f32::INFINITY)
         .with_max_active_states(usize::MAX)
         .with_output_beam(0.0);
     let exact = &answer.exact;
-    let mut differences = Vec::new();
+    let mut differences = Differences::default();
 
     let decoder = OnlineDecoder::new(graph.clone(), all.clone())?;
     let mut stream = decoder.stream();
@@ -118,9 +93,8 @@ fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     }
     let with_final = decoder.lattices(&[&stream], Ending::Final)?;
     let without = decoder.lattices(&[&stream], Ending::Active)?;
-    if (with_final.outcomes() == [Outcome::Final]) != exact.reached_final {
-        differences.push(format!("outcome {:?}", with_final.outcomes()));
-    }
+    let outcomes = with_final.outcomes();
+    differences.check((outcomes == [Outcome::Final]) == exact.reached_final, || format!("outcome {outcomes:?}"));
     let free = exact.margin.is_some_and(|margin| margin < COST)
         || !exact.disagreement.is_null()
         || !answer.disagreement.is_null();
@@ -129,19 +103,16 @@ fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         ("best path without final costs", &without, exact.cost_without_final, &exact.words_without_final),
     ];
     for (what, lattices, cost, words) in wanted {
-        let best = answer.best(&graph, lattices, &mut differences)?;
-        match (best, cost) {
-            (Some(best), Some(cost)) => {
-                if (best.cost - cost).abs() > COST {
-                    differences.push(format!("{what}: cost {}, expected {cost}", best.cost));
-                }
-                if words.as_ref().is_some_and(|words| !free && *words != best.words) {
-                    differences.push(format!("{what}: words {:?}, expected {words:?}", best.words));
-                }
+        match (answer.best(&graph, lattices, &mut differences)?, cost) {
+            (Some((found, came)), Some(cost)) => {
+                differences.check(near(cost, came, COST), || format!("{what}: cost {came}, expected {cost}"));
+                let same = free || words.as_ref().is_none_or(|words| *words == found);
+                differences.check(same, || format!("{what}: words {found:?}, expected {words:?}"));
             }
             (None, None) => {}
             (best, cost) => {
-                differences.push(format!("{what}: cost {:?}, expected {cost:?}", best.map(|best| best.cost)));
+                let came = best.map(|(_, cost)| cost);
+                differences.check(false, || format!("{what}: cost {came:?}, expected {cost:?}"));
             }
         }
     }
@@ -156,55 +127,52 @@ fn check(answer: &Answer) -> Result<Vec<String>, Box<dyn std::error::Error>> {
             .with_allow_partial(true);
         let found = intersect_dense_pruned(&graph, &dense, &options)?;
         let least = if found.outcomes() == [Outcome::Final] { exact.cost } else { exact.cost_without_final };
-        let best = answer.best(&graph, &found, &mut differences)?;
-        if let Some((best, least)) = best.zip(least).filter(|(best, least)| best.cost < least - COST) {
-            differences.push(format!("cost {} below the exact one, {least}", best.cost));
+        if let Some(((_, cost), least)) = answer.best(&graph, &found, &mut differences)?.zip(least) {
+            differences.check(cost >= least - COST, || format!("cost {cost} below the exact one, {least}"));
         }
     }
 
     if let Some(expected) = &answer.lattice {
         let options = all.with_output_beam(expected.lattice_beam).with_allow_partial(true);
-        let found = intersect_dense_pruned(&graph, &dense, &options)?;
-        differences.extend(expected.compare(&found)?);
+        expected.compare(&intersect_dense_pruned(&graph, &dense, &options)?, &mut differences)?;
     }
-    Ok(differences)
+    differences.verdict()
 }
 
 impl Answer {
-    fn graph(&self) -> Result<Graph<Fsa>, Box<dyn std::error::Error>> {
+    fn graph(&self) -> Result<Graph<Fsa>, Stop> {
         let mut builder = FsaBuilder::new();
         for _ in 0..self.num_states {
             builder.add_state();
         }
         for &(source, dest, label, word, cost) in &self.arcs {
-            builder.add_transducer_arc(source, dest, label, word, narrow(-cost));
+            builder.add_transducer_arc(source, dest, label, word, single(-cost));
         }
         for &(state, cost) in &self.finals {
-            builder.add_final(state, narrow(-cost));
+            builder.add_final(state, single(-cost));
         }
         Ok(builder.build_graph()?.with_graph_labels(GraphLabels::ClassPlusOne))
     }
 
-    /// The best path of a lattice, with its cost by the numbers of the case itself, if it has
-    /// one; its errors are appended to `differences`.
+    /// The words of the best path of a lattice and its cost by the numbers of the case itself, if
+    /// it has one; its errors are appended to `differences`.
     fn best(
         &self,
         graph: &Graph<Fsa>,
         lattices: &DenseLattices,
-        differences: &mut Vec<String>,
-    ) -> Result<Option<Best>, Box<dyn std::error::Error>> {
+        differences: &mut Differences,
+    ) -> Result<Option<(Vec<i32>, f64)>, Stop> {
         if !lattices.outcomes().iter().all(Outcome::has_paths) {
             return Ok(None);
         }
         let (_, path) = shortest_path(lattices.graph().fsas())?;
         let (mut state, mut frame, mut words, mut cost) = (0, 0, vec![], 0.0);
         for &arc in path.iter() {
-            let arc = usize::try_from(arc)?;
-            let Ok(of_graph) = usize::try_from(lattices.graph_arcs()[arc]) else { break };
+            let Ok(of_graph) = usize::try_from(lattices.graph_arcs()[usize::try_from(arc)?]) else { break };
             let it = graph.fsas().arcs()[of_graph];
-            if it.src_state != state {
-                differences.push(format!("the arcs of the best path do not follow one another at state {state}"));
-            }
+            differences.check(it.src_state == state, || {
+                format!("the arcs of the best path do not follow one another at state {state}")
+            });
             state = it.dest_state;
             cost -= f64::from(it.score);
             if it.label > 0 {
@@ -214,49 +182,41 @@ impl Answer {
             let word = graph.aux_labels().map_or(0, |labels| labels[of_graph]);
             words.extend((it.label != FINAL && word != 0).then_some(word));
         }
-        if frame != self.log_probs.len() {
-            differences.push(format!("the best path has {frame} frames of {}", self.log_probs.len()));
-        }
-        Ok(Some(Best { words, cost }))
+        let frames = self.log_probs.len();
+        differences.check(frame == frames, || format!("the best path has {frame} frames of {frames}"));
+        Ok(Some((words, cost)))
     }
 }
 
 impl ExactLattice {
-    fn compare(&self, found: &DenseLattices) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    fn compare(&self, found: &DenseLattices, differences: &mut Differences) -> Result<(), Stop> {
         if !found.outcomes().iter().all(Outcome::has_paths) {
-            return Ok(vec!["there is no lattice".to_owned()]);
+            differences.check(false, || "there is no lattice".into());
+            return Ok(());
         }
         let scores = found.graph().fsas().scores();
         let acoustic = scores.iter().zip(found.graph_scores()).map(|(all, graph)| all - graph).collect();
         let lattice = Lattice::from_transducers(found.graph(), acoustic)?;
-        let beam = self.lattice_beam + narrow(LATTICE);
+        let beam = self.lattice_beam + single(LATTICE);
         let (lattice, _) = lattice.determinize(&DeterminizeOptions::default().with_beam(beam))?;
         let paths = lattice.n_best(0, MANY)?;
-        let mut differences = Vec::new();
         let best = self.word_sequences.iter().map(|sequence| sequence.cost).fold(f64::INFINITY, f64::min);
+        let sure = best + f64::from(self.lattice_beam) - LATTICE;
         for Sequence { words, cost } in &self.word_sequences {
-            match paths.iter().find(|path| path.words == *words) {
-                Some(path) if (-path.score() - cost).abs() <= LATTICE => {}
-                Some(path) => differences.push(format!("lattice: {words:?} cost {}, expected {cost}", -path.score())),
-                None if *cost > best + f64::from(self.lattice_beam) - LATTICE => {}
-                None => differences.push(format!("lattice: no {words:?} of cost {cost}")),
+            match paths.iter().find(|path| path.words == *words).map(|path| -path.score()) {
+                Some(came) => {
+                    let holds = near(*cost, came, LATTICE);
+                    differences.check(holds, || format!("lattice: {words:?} cost {came}, expected {cost}"));
+                }
+                None => differences.check(*cost > sure, || format!("lattice: no {words:?} of cost {cost}")),
             }
         }
         for path in &paths {
-            let inside = -path.score() < best + f64::from(self.lattice_beam) - LATTICE;
-            if inside && !self.word_sequences.iter().any(|sequence| sequence.words == path.words) {
-                differences.push(format!(
-                    "lattice: {:?} of cost {} is none of the answer's",
-                    path.words,
-                    -path.score()
-                ));
-            }
+            let (words, cost) = (&path.words, -path.score());
+            let known = self.word_sequences.iter().any(|sequence| sequence.words == *words);
+            differences
+                .check(cost >= sure || known, || format!("lattice: {words:?} of cost {cost} is none of the answer's"));
         }
-        Ok(differences)
+        Ok(())
     }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the numbers of a case have a few digits")]
-fn narrow(number: f64) -> f32 {
-    number as f32
 }

@@ -3,57 +3,24 @@
 //! the same folder.
 
 mod compute_wer;
-mod context_graph;
-mod ctc_align;
-mod ctc_decode;
-mod endpoint;
-mod json;
-mod transducer;
-mod wer;
+pub(crate) mod context_graph;
+pub(crate) mod ctc_align;
+pub(crate) mod ctc_decode;
+pub(crate) mod endpoint;
+pub(crate) mod transducer;
+pub(crate) mod wer;
 
-use crate::{Case, Verdict, caught};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-pub(crate) use context_graph::run as run_context_graph;
-pub(crate) use ctc_align::run as run_ctc_align;
-pub(crate) use ctc_decode::{run_exact, run_greedy, run_pyctc};
-pub(crate) use endpoint::run as run_endpoint;
-pub(crate) use transducer::{RnntDecode, RnntDecodeAnswer, rnnt_decode, run as run_transducer};
-pub(crate) use wer::{run_ctm, run_text, run_trn};
+use crate::{Stop, Verdict, caught};
 
-/// The outcome of a case: differences to the known answer, none if it holds, or that it is free.
-enum Outcome {
-    Binding(Vec<String>),
-    Free,
-}
-
-/// Runs cases, each with code that reads it from JSON.
-fn judge<C: serde::de::DeserializeOwned>(cases: &[Case], run: impl Fn(C) -> Result<Outcome, String>) -> Vec<Verdict> {
-    let judge_one = |case: &Case| {
-        let read = match C::deserialize(&case.value) {
-            Ok(read) => read,
-            Err(error) => return Verdict::Fails(vec![format!("the case itself is damaged: {error}")]),
-        };
-        match caught(|| run(read)) {
-            Ok(Ok(Outcome::Binding(differences))) => Verdict::of(differences),
-            Ok(Ok(Outcome::Free)) => Verdict::Free(None),
-            Ok(Err(error)) => Verdict::Fails(vec![error]),
-            Err(panic) => Verdict::Fails(vec![panic]),
-        }
-    };
-    cases.iter().map(judge_one).collect()
-}
-
-/// A difference, if there is one.
-fn differ<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, came: &T, differences: &mut Vec<String>) {
-    if expected != came {
-        differences.push(format!("{what}: expected {expected:?}, came {came:?}"));
-    }
-}
-
-/// A difference of more than `tolerance`, if there is one.
-fn differ_by(what: &str, expected: f64, came: f64, tolerance: f64, differences: &mut Vec<String>) {
-    let near = expected == came || (expected - came).abs() <= tolerance;
-    if !near {
-        differences.push(format!("{what}: expected {expected}, came {came}"));
+/// The verdict on a case, with code that reads it from JSON.
+pub(crate) fn judge<C: DeserializeOwned>(case: &Value, run: impl FnOnce(C) -> Result<Verdict, Stop>) -> Verdict {
+    let read = C::deserialize(case).map_err(|error| Stop::Damaged(error.to_string()));
+    match read.and_then(|case| caught(|| run(case))) {
+        Ok(verdict) => verdict,
+        Err(Stop::Refused(error)) => Verdict::fails(error),
+        Err(stop) => stop.verdict(""),
     }
 }

@@ -8,73 +8,35 @@
 mod free;
 mod json;
 mod rules;
-mod shape_ops;
-mod tensor_ops;
+pub(crate) mod shape_ops;
+pub(crate) mod tensor_ops;
 
-use std::path::Path;
-
-use kaldera::ragged;
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict, caught};
 use rules::{Tolerance, compare};
 
-/// Runs cases of `ragged_shape.json`.
-pub(crate) fn run_ragged_shape(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(case, shape_ops::run)).collect())
-}
-
-/// Runs cases of `ragged_ops.json`.
-pub(crate) fn run_ragged_ops(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(case, tensor_ops::run)).collect())
-}
+use crate::{Stop, Verdict, caught, verdict};
 
 /// Calls an operation with the arguments of a case, and returns the result in the form of the
 /// known answer.
 type Operation = fn(op: &str, args: &Value) -> Result<Value, Stop>;
 
-/// Why a call gives nothing to compare.
-#[derive(Debug)]
-enum Stop {
-    /// The operation has no code here.
-    NotRun,
-    /// The case cannot be read.
-    Damaged(String),
-    /// The call returned an error.
-    Refused(ragged::Error),
-}
-
-impl From<ragged::Error> for Stop {
-    fn from(error: ragged::Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-fn judge(case: &Case, run: Operation) -> Verdict {
-    let (args, expected) = (&case.value["args"], &case.value["expect"]);
-    let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expected.is_object()) else {
-        return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
+/// The verdict on a case that `run` has the operation for.
+pub(crate) fn judge(case: &Value, run: Operation) -> Verdict {
+    let (args, expected) = (&case["args"], &case["expect"]);
+    let (Some(op), true) = (case["op"].as_str(), args.is_object() && expected.is_object()) else {
+        return Verdict::fails("the case itself is damaged: no op, args or expect".into());
     };
     let must_fail = expected["error"] == true;
-    let came = match caught(|| run(op, args)) {
-        Ok(Ok(came)) => came,
-        Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
-        Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
-        Ok(Err(Stop::Refused(_))) if must_fail => return Verdict::Holds,
-        Ok(Err(Stop::Refused(error))) => {
-            return Verdict::Fails(vec![format!("expected {expected}, came the error: {error}")]);
-        }
-        Err(panic) => return Verdict::Fails(vec![format!("expected {expected}, {panic}")]),
-    };
-    if must_fail {
-        return Verdict::Fails(vec![format!("expected an error, came {came}")]);
+    match caught(|| run(op, args)) {
+        Err(Stop::Refused(_)) if must_fail => Verdict::Holds,
+        Err(stop) => stop.verdict(&format!("expected {expected}, ")),
+        Ok(came) if must_fail => Verdict::fails(format!("expected an error, came {came}")),
+        Ok(came) => verdict::judge(|| match free::rule_of(op, expected) {
+            Some(rule) => rule(args, expected, &came),
+            None => Ok(compare("", expected, &came, Tolerance::of(op, dtype(args, expected)))),
+        }),
     }
-    let mut differences = Vec::new();
-    match free::rule_of(op, expected) {
-        Some(rule) => differences.extend(rule(args, expected, &came).err()),
-        None => compare("", expected, &came, Tolerance::of(op, dtype(args, expected)), &mut differences),
-    }
-    Verdict::of(differences)
 }
 
 /// The type of the values that a call returns.
@@ -90,7 +52,7 @@ mod tests {
     use super::*;
 
     fn verdict(run: Operation, op: &str, args: Value, expect: Value) -> Verdict {
-        judge(&Case { id: op.into(), names: vec![], value: json!({"op": op, "args": args, "expect": expect}) }, run)
+        judge(&json!({"op": op, "args": args, "expect": expect}), run)
     }
 
     #[track_caller]

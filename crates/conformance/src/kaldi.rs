@@ -17,42 +17,33 @@ use std::fs;
 use std::io;
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Deserialize;
 
-use crate::{Case, Error, Settings, Verdict};
 use case::{ManifestCase, Output, Precision};
 use child::Ending;
-pub(crate) use matrix::run_matrix;
+pub(crate) use matrix::judge_matrix;
 use rules::Rule;
 use stage::Stage;
+
+use crate::{Case, Error, Settings, Verdict};
 
 /// Runs cases of `manifest.json` in the folder of that file, several at a time.
 pub(crate) fn run_manifest(settings: &Settings, file: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let precision = read_precision(&folder.join("precision.json"))?;
     let bench = Bench { settings, folder, stage: Stage::new(folder)?, precision };
-    let next = AtomicUsize::new(0);
-    let verdicts = Mutex::new(vec![Verdict::NotRun; cases.len()]);
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(cases.len());
-    let work = || -> io::Result<()> {
-        while let Some((index, case)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, cases.get(i)?)))
-        {
-            let verdict = bench.judge(case)?;
-            verdicts.lock().unwrap_or_else(|poison| poison.into_inner())[index] = verdict;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+    let work = &|worker: usize| cases.iter().skip(worker).step_by(workers).map(|case| bench.judge(case));
+    let verdicts: Vec<Vec<Verdict>> = std::thread::scope(|scope| {
+        let work = |worker: usize| scope.spawn(move || work(worker).collect::<io::Result<_>>());
+        let workers: Vec<_> = (0..workers).map(work).collect();
         workers
             .into_iter()
-            .try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect::<io::Result<_>>()
     })?;
-    Ok(verdicts.into_inner().unwrap_or_else(|poison| poison.into_inner()))
+    Ok((0..cases.len()).map(|i| verdicts[i % workers][i / workers].clone()).collect())
 }
 
 fn read_precision(path: &Path) -> Result<HashMap<String, Precision>, Error> {
@@ -80,7 +71,7 @@ impl Bench<'_> {
     fn judge(&self, case: &Case) -> io::Result<Verdict> {
         let case = match ManifestCase::deserialize(&case.value) {
             Ok(case) => case,
-            Err(error) => return Ok(Verdict::Fails(vec![format!("the case itself is damaged: {error}")])),
+            Err(error) => return Ok(Verdict::fails(format!("the case itself is damaged: {error}"))),
         };
         let Some(rule) = Rule::of(&case) else { return Ok(Verdict::NotRun) };
         if !kaldera_cli::kaldi_tools().contains(&case.tool.as_str()) {

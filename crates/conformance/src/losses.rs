@@ -1,7 +1,5 @@
 //! Losses: `k2/losses.json`, and PyTorch's CTC and torchaudio's RNN-T in `ctc_rnnt`.
 
-use std::path::Path;
-
 use fsa::dense::{DenseFsaVec, Segment};
 use fsa::graphs::ctc_graph;
 use kaldera::lod::{Lod, LodTensor};
@@ -11,15 +9,16 @@ use kaldera_losses::rnnt::{
     mutual_information_recursion, rnnt_loss_pruned, rnnt_loss_simple, rnnt_loss_smoothed,
 };
 use kaldera_losses::{
-    CtcGraphOptions, CtcOptions, Padded, Reduction, RnntOptions, ctc_loss, ctc_loss_graph, rnnt_loss, swoosh_l,
-    swoosh_l_backward, swoosh_r, swoosh_r_backward,
+    CtcGraphOptions, CtcOptions, Impossible, Padded, Reduction, RnntOptions, ctc_loss, ctc_loss_graph, rnnt_loss,
+    swoosh_l, swoosh_l_backward, swoosh_r, swoosh_r_backward,
 };
 use ragged_core::Ragged;
+use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fsa::json::{close, compare_numbers, field, flat, number};
-use crate::fsa::{Operation, Stop, judge_with};
-use crate::{Case, Error, Settings, Verdict, caught};
+use crate::fsa::Operation;
+use crate::fsa::json::{all_close, close, compare_by, compare_exact, compare_floats, compare_numbers, lists};
+use crate::{Stop, field, flat, floats, list, number, single, unless};
 
 /// Values that k2 computes as f64.
 const DOUBLE: f64 = 1e-6;
@@ -28,13 +27,11 @@ const TOTAL: f64 = 2e-3;
 const GRADIENT: f64 = 1e-3;
 /// The suggestions of the README of `ctc_rnnt`: losses, gradients.
 const TORCH: f64 = 1e-5;
+/// Losses in double precision.
+const TORCH_DOUBLE: f64 = 1e-9;
 
-/// Runs k2's cases.
-pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge_with(case, |op, _| operation(op))).collect())
-}
-
-fn operation(op: &str) -> Option<Operation> {
+/// The code of the operations of k2.
+pub(crate) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
         "ctc_loss" => graph_ctc,
         "mutual_information_recursion" => mutual_information,
@@ -52,13 +49,8 @@ fn operation(op: &str) -> Option<Operation> {
 
 /// The lengths of nested lists.
 fn shape(value: &Value) -> Vec<usize> {
-    let mut shape = Vec::new();
-    let mut value = value;
-    while let Some(list) = value.as_array() {
-        shape.push(list.len());
-        value = &list[0];
-    }
-    shape
+    let lists = std::iter::successors(value.as_array(), |list| list[0].as_array());
+    lists.map(Vec::len).collect()
 }
 
 fn reduction(args: &Value) -> Reduction {
@@ -69,36 +61,25 @@ fn reduction(args: &Value) -> Reduction {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the shortest decimals of numbers that were f32")]
-fn singles(values: &[f64]) -> Vec<f32> {
-    values.iter().map(|&x| x as f32).collect()
-}
-
 fn graph_ctc(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let shape = shape(&args["logits"]);
-    let logits = singles(&flat(&args["logits"])?);
-    let logits = LodTensor::from_vec([shape[0] * shape[1], shape[2]], logits, Lod::none())
-        .map_err(kaldera_losses::Error::from)?;
-    let recurrent = |error: kaldera::recurrent::Error| Stop::Refused(error.to_string());
-    let log_probs = log_softmax(&logits).map_err(recurrent)?;
+    let logits = LodTensor::from_vec([shape[0] * shape[1], shape[2]], floats(&args["logits"])?, Lod::none())?;
+    let log_probs = log_softmax(&logits)?;
     let rows: Vec<[usize; 3]> = field(args, "segments")?;
     let segments = rows.iter().map(|&[sequence, start, duration]| Segment { sequence, start, duration });
     let whole =
         DenseFsaVec::from_padded(log_probs.values(), [shape[0], shape[1], shape[2]], &vec![shape[1]; shape[0]])?;
     let dense = whole.with_segments(segments.collect());
-    let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
-    let lengths: Vec<usize> = symbols.iter().map(Vec::len).collect();
-    let graph = ctc_graph(&Ragged::from_lists(&symbols)?, args["modified"] == true)?;
+    let symbols = lists(args, "symbols")?;
+    let graph = ctc_graph(&symbols, args["modified"] == true)?;
     let options =
         CtcGraphOptions::default().with_delay_penalty(number(&args["delay_penalty"])?).with_reduction(reduction(args));
-    let (loss, saved) = ctc_loss_graph(&graph, &dense, &lengths, &options)?;
-    let mut differences = compare_numbers(expect, "loss", &loss, TOTAL)?;
-    let by_log_probs = singles(&saved.backward(&flat(&args["out_grad"])?)?);
-    let grad = log_probs.like(log_probs.num_rows(), by_log_probs, Lod::none()).map_err(kaldera_losses::Error::from)?;
-    let by_logits = log_softmax_backward(&log_probs, &grad).map_err(recurrent)?;
-    let came: Vec<f64> = by_logits.values().iter().map(|&x| f64::from(x)).collect();
-    differences.extend(compare_numbers(expect, "grad_logits", &came, GRADIENT)?);
-    Ok(differences)
+    let (loss, saved) = ctc_loss_graph(&graph, &dense, &symbols.lengths(), &options)?;
+    let by_log_probs: Vec<f32> = saved.backward(&flat(&args["out_grad"])?)?.into_iter().map(single).collect();
+    let grad = log_probs.like(log_probs.num_rows(), by_log_probs, Lod::none())?;
+    let by_logits = log_softmax_backward(&log_probs, &grad)?;
+    let loss = compare_numbers(expect, "loss", &loss, TOTAL)?;
+    Ok([loss, compare_floats(expect, "grad_logits", by_logits.values(), GRADIENT)?].concat())
 }
 
 /// The sizes of k2's padded arrays `px` and `py`, and their boundaries.
@@ -115,7 +96,7 @@ impl PaddedScores {
         let rnnt_type = if px[2] == py[2] { RnntType::Modified } else { RnntType::Regular };
         let (symbols, frames) = (py[1] - 1, py[2]);
         let whole = vec![[0, 0, symbols, frames]; py[0]];
-        let boundaries = if args["boundary"].is_null() { whole } else { field(args, "boundary")? };
+        let boundaries = field::<Option<_>>(args, "boundary")?.unwrap_or(whole);
         Ok(Self { rnnt_type, symbols, frames, boundaries })
     }
 
@@ -153,21 +134,28 @@ impl PaddedScores {
     }
 }
 
+/// The differences of two arrays.
+fn compare_pair(expect: &Value, names: [&str; 2], came: [&[f64]; 2], tolerance: f64) -> Result<Vec<String>, Stop> {
+    let first = compare_numbers(expect, names[0], came[0], tolerance)?;
+    Ok([first, compare_numbers(expect, names[1], came[1], tolerance)?].concat())
+}
+
 fn mutual_information(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let padded = PaddedScores::new(args, &args["px"], &args["py"])?;
     let (scores, saved) = mutual_information_recursion(padded.trellises(&args["px"], &args["py"])?)?;
-    let mut differences = compare_numbers(expect, "scores", &scores, DOUBLE)?;
     let gradient = saved.backward(&flat(&args["out_grad"])?)?;
-    for (suffix, trellises) in [("occupation", saved.occupations()), ("grad", &gradient[..])] {
-        let [px, py] = padded.padded(trellises, 0.0);
-        differences.extend(compare_numbers(expect, &format!("{suffix}_px"), &px, DOUBLE)?);
-        differences.extend(compare_numbers(expect, &format!("{suffix}_py"), &py, DOUBLE)?);
-    }
-    Ok(differences)
+    let [px, py] = padded.padded(saved.occupations(), 0.0);
+    let [grad_px, grad_py] = padded.padded(&gradient, 0.0);
+    Ok([
+        compare_numbers(expect, "scores", &scores, DOUBLE)?,
+        compare_pair(expect, ["occupation_px", "occupation_py"], [&px, &py], DOUBLE)?,
+        compare_pair(expect, ["grad_px", "grad_py"], [&grad_px, &grad_py], DOUBLE)?,
+    ]
+    .concat())
 }
 
 fn joint(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let terms = args["px"].as_array().into_iter().flatten().zip(args["py"].as_array().into_iter().flatten());
+    let terms = list(args, "px")?.iter().zip(list(args, "py")?);
     let terms = terms.map(|(px, py)| PaddedScores::new(args, px, py)?.trellises(px, py));
     let (scores, _) = joint_mutual_information_recursion(&terms.collect::<Result<Vec<_>, _>>()?)?;
     compare_numbers(expect, "scores", &scores.concat(), DOUBLE)
@@ -178,7 +166,7 @@ fn rnnt(args: &Value) -> Result<(Vec<usize>, Ragged<i32>, RnntOptions), Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let first = ["am", "logits"].iter().find_map(|name| args.get(name)).map(shape).unwrap_or_default();
     let whole = || symbols.iter().map(|symbols| [0, 0, symbols.len(), first[1]]).collect();
-    let boundary: Vec<[usize; 4]> = if args["boundary"].is_null() { whole() } else { field(args, "boundary")? };
+    let boundary: Vec<[usize; 4]> = field::<Option<_>>(args, "boundary")?.unwrap_or_else(whole);
     let labels: Vec<&[i32]> = symbols.iter().zip(&boundary).map(|(symbols, to)| &symbols[..to[2]]).collect();
     let rnnt_type = match args["rnnt_type"].as_str() {
         Some("modified") => RnntType::Modified,
@@ -202,9 +190,8 @@ fn joiner(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (frames, labels, options) = rnnt(args)?;
     let logits = padded(&args["logits"], frames)?;
     let (loss, saved) = rnnt_loss(&logits, &labels, &options)?;
-    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let by_logits = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(compare_numbers(expect, "grad_logits", by_logits.values(), DOUBLE)?);
+    let mut differences = compare_pair(expect, ["loss", "grad_logits"], [&loss, by_logits.values()], DOUBLE)?;
     for (name, reduction) in [("mean", Reduction::Mean), ("sum", Reduction::Sum)] {
         let (loss, _) = rnnt_loss(&logits, &labels, &options.clone().with_reduction(reduction))?;
         differences.extend(compare_numbers(expect, name, &loss, DOUBLE)?);
@@ -214,12 +201,9 @@ fn joiner(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 
 /// Ranges `[N, T, s_range]` of frames within sequences.
 fn prune_ranges(value: &Value, frames: &[usize]) -> Result<PruneRanges, Stop> {
-    let ranges: Vec<Vec<Vec<usize>>> =
-        serde_json::from_value(value.clone()).map_err(|why| Stop::Damaged(format!("ranges: {why}")))?;
-    let begins = ranges
-        .iter()
-        .zip(frames)
-        .map(|(of_frames, &frames)| of_frames[..frames].iter().map(|range| range[0]).collect());
+    let ranges = Vec::<Vec<Vec<usize>>>::deserialize(value);
+    let ranges = ranges.map_err(|why| Stop::Damaged(format!("ranges: {why}")))?.into_iter().zip(frames);
+    let begins = ranges.map(|(ranges, &frames)| ranges[..frames].iter().map(|range| range[0]).collect());
     Ok(PruneRanges::new(shape(value)[2], begins.collect())?)
 }
 
@@ -227,10 +211,8 @@ fn pruned(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (frames, labels, options) = rnnt(args)?;
     let ranges = prune_ranges(&args["ranges"], &frames)?;
     let (loss, saved) = rnnt_loss_pruned(&padded(&args["logits"], frames)?, &labels, &ranges, &options)?;
-    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let by_logits = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(compare_numbers(expect, "grad_logits", by_logits.values(), DOUBLE)?);
-    Ok(differences)
+    compare_pair(expect, ["loss", "grad_logits"], [&loss, by_logits.values()], DOUBLE)
 }
 
 fn simple(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
@@ -243,16 +225,15 @@ fn simple(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
             rnnt_loss_smoothed(&am, &lm, &labels, number(scale)?, number(&args["am_only_scale"])?, &options)?
         }
     };
-    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
     let (by_am, by_lm) = saved.backward(&flat(&args["out_grad"])?)?;
-    differences.extend(compare_numbers(expect, "grad_am", by_am.values(), DOUBLE)?);
-    differences.extend(compare_numbers(expect, "grad_lm", by_lm.values(), DOUBLE)?);
+    let mut differences = compare_numbers(expect, "loss", &loss, DOUBLE)?;
+    differences.extend(compare_pair(expect, ["grad_am", "grad_lm"], [by_am.values(), by_lm.values()], DOUBLE)?);
     if expect.get("px_grad").is_some() {
         let arrays = PaddedScores::new(args, &expect["px_grad"], &expect["py_grad"])?;
         let [px, py] = arrays.padded(saved.occupations(), 0.0);
-        differences.extend(compare_numbers(expect, "px_grad", &px, DOUBLE)?);
-        differences.extend(compare_numbers(expect, "py_grad", &py, DOUBLE)?);
-        differences.extend(scores(expect, &arrays, &saved, labels.num_rows(), &options)?);
+        differences.extend(compare_pair(expect, ["px_grad", "py_grad"], [&px, &py], DOUBLE)?);
+        let trellises: Vec<Trellis> = (0..labels.num_rows()).map(|sequence| saved.scores(sequence)).collect();
+        differences.extend(scores(expect, &arrays, &trellises, &options)?);
     }
     Ok(differences)
 }
@@ -261,12 +242,10 @@ fn simple(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn scores(
     expect: &Value,
     arrays: &PaddedScores,
-    saved: &kaldera_losses::rnnt::SimpleRnntSaved<f64, Padded<f64>>,
-    num_sequences: usize,
+    trellises: &[Trellis],
     options: &RnntOptions,
 ) -> Result<Vec<String>, Stop> {
-    let trellises: Vec<Trellis> = (0..num_sequences).map(|sequence| saved.scores(sequence)).collect();
-    let [mut px, py] = arrays.padded(&trellises, f64::NAN);
+    let [mut px, py] = arrays.padded(trellises, f64::NAN);
     for (row, px) in px.chunks_mut(arrays.columns()).enumerate() {
         let last = arrays.boundaries[row / arrays.symbols.max(1)][3] as f64;
         for (t, px) in px.iter_mut().enumerate() {
@@ -275,13 +254,11 @@ fn scores(
     }
     let mut differences = Vec::new();
     for (name, came) in [("px", px), ("py", py)] {
-        let right = flat(&expect[name])?;
         // In k2's type with its last column the end is behind all symbols.
-        let near = right.len() == came.len()
-            && right.iter().zip(&came).all(|(&a, &b)| b.is_nan() || b == f64::NEG_INFINITY || close(a, b, DOUBLE));
-        if !near {
-            differences.push(format!("expected {name} {right:?}, came {came:?}"));
-        }
+        let same = |&b: &f64, a: f64| b.is_nan() || b == f64::NEG_INFINITY || close(a, b, DOUBLE);
+        differences.extend(compare_by(expect, name, &came, |right, came| {
+            right.len() == came.len() && right.iter().zip(came).all(|(&a, b)| same(b, a))
+        })?);
     }
     Ok(differences)
 }
@@ -299,8 +276,7 @@ fn ranges(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let came: Vec<Vec<Vec<usize>>> = (0..occupations.len())
         .map(|sequence| (0..arrays.frames).map(|frame| range(sequence, frame)).collect())
         .collect();
-    let right: Vec<Vec<Vec<usize>>> = field(expect, "ranges")?;
-    Ok(if right == came { vec![] } else { vec![format!("expected ranges {right:?}, came {came:?}")] })
+    compare_exact(expect, "ranges", &came)
 }
 
 fn pruning(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
@@ -309,9 +285,7 @@ fn pruning(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let ranges = prune_ranges(&args["ranges"], &frames)?;
     let (am, lm) = (padded(&args["am"], frames)?, padded(&args["lm"], vec![lm[1]; lm[0]])?);
     let (am, lm, _) = do_rnnt_pruning(&am, &lm, &ranges)?;
-    let mut differences = compare_numbers(expect, "am_pruned", am.values(), 0.0)?;
-    differences.extend(compare_numbers(expect, "lm_pruned", lm.values(), 0.0)?);
-    Ok(differences)
+    compare_pair(expect, ["am_pruned", "lm_pruned"], [am.values(), lm.values()], 0.0)
 }
 
 fn swoosh(
@@ -320,90 +294,58 @@ fn swoosh(
     forward: impl Fn(&[f32]) -> Vec<f32>,
     backward: impl Fn(&[f32], &[f32]) -> Result<Vec<f32>, kaldera::losses::Error>,
 ) -> Result<Vec<String>, Stop> {
-    let x = singles(&flat(&args["x"])?);
-    let double = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<_>>();
-    let mut differences = compare_numbers(expect, "y", &double(forward(&x)), TORCH)?;
-    differences.extend(compare_numbers(expect, "deriv", &double(backward(&x, &vec![1.0; x.len()])?), TORCH)?);
-    Ok(differences)
+    let x = floats(&args["x"])?;
+    let y = compare_floats(expect, "y", &forward(&x), TORCH)?;
+    Ok([y, compare_floats(expect, "deriv", &backward(&x, &vec![1.0; x.len()])?, TORCH)?].concat())
 }
 
-/// Runs a case that is one object, without `args` and `expect`.
-fn judge(case: &Case, run: impl FnOnce(&Value) -> Result<Vec<String>, Stop>) -> Verdict {
-    Verdict::of(match caught(std::panic::AssertUnwindSafe(|| run(&case.value))) {
-        Ok(Ok(differences)) => differences,
-        Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
-        Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(panic) => vec![panic],
-    })
-}
-
-/// Runs PyTorch's CTC cases.
-pub(crate) fn run_torch_ctc(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(case, torch_ctc)).collect())
-}
-
-/// Losses, of which infinity is null.
-fn losses(case: &Value) -> Vec<f64> {
+/// The difference of losses, of which infinity is null.
+fn compare_losses(case: &Value, came: &[f64], tolerance: f64) -> Vec<String> {
     let loss = |value: &Value| value.as_f64().unwrap_or(f64::INFINITY);
-    case["loss"].as_array().map_or_else(|| vec![loss(&case["loss"])], |list| list.iter().map(loss).collect())
+    let of = &case["loss"];
+    let right: Vec<f64> = of.as_array().map_or_else(|| vec![loss(of)], |list| list.iter().map(loss).collect());
+    unless(all_close(&right, came, tolerance), || format!("expected loss {right:?}, came {came:?}"))
 }
 
-fn torch_ctc(case: &Value) -> Result<Vec<String>, Stop> {
+/// Runs a case of PyTorch's CTC.
+pub(crate) fn torch_ctc(case: &Value) -> Result<Vec<String>, Stop> {
     let shape: [usize; 3] = [field(case, "N")?, field(case, "T")?, field(case, "C")?];
-    let labels = Ragged::from_lists(&field::<Vec<Vec<i32>>>(case, "targets")?)?;
-    let impossible = match case["zero_infinity"] == true {
-        true => kaldera_losses::Impossible::Zero,
-        false => kaldera_losses::Impossible::Infinite,
-    };
+    let labels = lists(case, "targets")?;
+    let impossible = if case["zero_infinity"] == true { Impossible::Zero } else { Impossible::Infinite };
     let options = CtcOptions::default()
         .with_blank(field(case, "blank")?)
         .with_reduction(reduction(case))
         .with_impossible(impossible);
-    let right = losses(case);
-    let mut differences = Vec::new();
-    let values = flat(&case["logits"])?;
+    let lengths: Vec<usize> = field(case, "input_lengths")?;
     // Both types; the second one within the README's tolerance for it.
-    let double = Padded::new(values.clone(), shape, field(case, "input_lengths")?)?;
-    let single = Padded::new(singles(&values), shape, field(case, "input_lengths")?)?;
+    let double = Padded::new(flat(&case["logits"])?, shape, lengths.clone())?;
     let (loss, saved) = ctc_loss(&double, &labels, &options)?;
-    let gradient = saved.backward(&vec![1.0; loss.len()])?;
+    let grad_out = vec![1.0; loss.len()];
+    let gradient = saved.backward(&grad_out)?;
+    let single = Padded::new(floats(&case["logits"])?, shape, lengths)?;
     let (single_loss, saved) = ctc_loss(&single, &labels, &options)?;
-    let single_gradient: Vec<f64> =
-        saved.backward(&vec![1.0; loss.len()])?.values().iter().map(|&x| f64::from(x)).collect();
-    let all = [(loss, gradient.values(), 1e-9), (single_loss, &single_gradient[..], TORCH)];
-    for (loss, gradient, tolerance) in all {
-        if right.len() != loss.len() || right.iter().zip(&loss).any(|(&a, &b)| !close(a, b, tolerance)) {
-            differences.push(format!("expected loss {right:?}, came {loss:?}"));
-        }
-        differences.extend(compare_numbers(case, "grad_logits", gradient, TORCH)?);
-    }
-    Ok(differences)
+    Ok([
+        compare_losses(case, &loss, TORCH_DOUBLE),
+        compare_numbers(case, "grad_logits", gradient.values(), TORCH)?,
+        compare_losses(case, &single_loss, TORCH),
+        compare_floats(case, "grad_logits", saved.backward(&grad_out)?.values(), TORCH)?,
+    ]
+    .concat())
 }
 
-/// Runs torchaudio's RNN-T cases.
-pub(crate) fn run_torchaudio_rnnt(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(case, torchaudio_rnnt)).collect())
-}
-
-fn torchaudio_rnnt(case: &Value) -> Result<Vec<String>, Stop> {
+/// Runs a case of torchaudio's RNN-T.
+pub(crate) fn torchaudio_rnnt(case: &Value) -> Result<Vec<String>, Stop> {
     let [sequences, frames, symbols, classes] =
         [field(case, "N")?, field(case, "T")?, field::<usize>(case, "U")?, field(case, "C")?];
-    let labels = Ragged::from_lists(&field::<Vec<Vec<i32>>>(case, "targets")?)?;
     let clamp = number(&case["clamp"])?;
     let options = RnntOptions::default()
         .with_blank(field(case, "blank")?)
         .with_clamp((clamp >= 0.0).then_some(clamp))
         .with_reduction(Reduction::None);
-    let logits = singles(&flat(&case["logits"])?);
-    let logits = Padded::new(logits, [sequences, frames, symbols + 1, classes], field(case, "logit_lengths")?)?;
-    let (loss, saved) = rnnt_loss(&logits, &labels, &options)?;
+    let shape = [sequences, frames, symbols + 1, classes];
+    let logits = Padded::new(floats(&case["logits"])?, shape, field(case, "logit_lengths")?)?;
+    let (loss, saved) = rnnt_loss(&logits, &lists(case, "targets")?, &options)?;
     let gradient = saved.backward(&vec![1.0; loss.len()])?;
-    let right = losses(case);
-    let mut differences = Vec::new();
-    if right.len() != loss.len() || right.iter().zip(&loss).any(|(&a, &b)| !close(a, b, TORCH)) {
-        differences.push(format!("expected loss {right:?}, came {loss:?}"));
-    }
-    let came: Vec<f64> = gradient.values().iter().map(|&x| f64::from(x)).collect();
-    differences.extend(compare_numbers(case, "grad_logits", &came, TORCH)?);
-    Ok(differences)
+    let differences = compare_losses(case, &loss, TORCH);
+    Ok([differences, compare_floats(case, "grad_logits", gradient.values(), TORCH)?].concat())
 }

@@ -7,56 +7,27 @@
 mod array;
 mod outcome;
 
-use std::path::Path;
-
-use kaldera::tensor::{self, Arange, Grid, IndexEntry, Layout, Mode, Order, Tensor, TensorView, broadcast_shapes};
+use kaldera::tensor::{Arange, Grid, IndexEntry, Layout, Mode, Tensor, TensorView, broadcast_shapes};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict, caught};
 use array::{apply, index, order, root};
 use outcome::Outcome;
 
-/// Runs cases of any of the files: `op` names the call.
-pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(&case.value)).collect())
-}
+use crate::{Stop, Verdict, caught, field};
 
-/// Why a call gives nothing to compare.
-#[derive(Debug)]
-enum Stop {
-    /// The operation has no code here.
-    NotRun,
-    /// The case cannot be read.
-    Damaged(String),
-    /// The call returned an error.
-    Refused(tensor::Error),
-}
-
-impl From<tensor::Error> for Stop {
-    fn from(error: tensor::Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-fn judge(case: &Value) -> Verdict {
+/// The verdict on a case of any of the files: `op` names the call.
+pub(crate) fn judge(case: &Value) -> Verdict {
     let no_answer = read_beyond(case);
     let expects_error = no_answer || case.get("err").is_some();
-    let differences = match caught(|| call(case)) {
-        Ok(Ok(outcome)) if expects_error => vec![format!("expected the error {}, came {outcome:?}", case["err"])],
-        Ok(Ok(outcome)) => outcome.differences(case),
-        Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
-        Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
-        Ok(Err(Stop::Refused(_))) if expects_error => Vec::new(),
-        Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(panic) => vec![panic],
-    };
-    match differences.is_empty() {
-        true if no_answer => {
+    match caught(|| call(case)) {
+        Ok(outcome) if expects_error => Verdict::fails(format!("expected the error {}, came {outcome:?}", case["err"])),
+        Ok(outcome) => Verdict::of(outcome.differences(case)),
+        Err(Stop::Refused(_)) if no_answer => {
             Verdict::Free(Some("NumPy read memory beyond a buffer of no elements; refused here".into()))
         }
-        true => Verdict::Holds,
-        false => Verdict::Fails(differences),
+        Err(Stop::Refused(_)) if expects_error => Verdict::Holds,
+        Err(stop) => stop.verdict(""),
     }
 }
 
@@ -68,32 +39,27 @@ fn read_beyond(case: &Value) -> bool {
     case["op"] == "strided" && case["len"] == 0 && has_elements
 }
 
-/// The argument `name`, of a type that serde knows.
-fn arg<T: DeserializeOwned>(case: &Value, name: &str) -> Result<T, Stop> {
-    T::deserialize(&case[name]).map_err(|error| Stop::Damaged(format!("{name}: {error}")))
-}
-
 fn call(case: &Value) -> Result<Outcome, Stop> {
-    let op: String = arg(case, "op")?;
+    let op: String = field(case, "op")?;
     match &*op {
         "ravel" | "unravel" => return coordinates(case, op == "ravel"),
         "arange" => return arange(case),
         "strided" => return strided(case),
         "assign" => return assign(case),
         "broadcast_shapes" => {
-            let shapes: Vec<Vec<usize>> = arg(case, "shapes")?;
+            let shapes: Vec<Vec<usize>> = field(case, "shapes")?;
             return Ok(Outcome::Shape(broadcast_shapes(shapes)?.to_vec()));
         }
         _ => {}
     }
-    let root = root(&arg::<Vec<usize>>(case, "s")?)?;
-    let ops: Vec<(String, Value)> = arg(case, "ops")?;
+    let root = root(&field::<Vec<usize>>(case, "s")?)?;
+    let ops: Vec<(String, Value)> = field(case, "ops")?;
     let a = ops.iter().try_fold(root.view(), |view, (op, value)| apply(&view, op, value))?;
     let view = |view: TensorView<'_, i32>| Ok(Outcome::of_view(&view));
     match &*op {
         "view" => view(a),
         "index" => {
-            let entries = index(&arg::<Vec<Value>>(case, "ix")?)?;
+            let entries = index(&field::<Vec<Value>>(case, "ix")?)?;
             let picked = a.index(&entries)?;
             match picked.shape().is_empty() && entries.iter().all(|entry| matches!(entry, IndexEntry::Index(_))) {
                 true => Ok(Outcome::Scalar(picked.to_vec())),
@@ -101,34 +67,26 @@ fn call(case: &Value) -> Result<Outcome, Stop> {
             }
         }
         "squeeze" => view(a.squeeze()),
-        "permute" => view(a.permute(arg::<Vec<isize>>(case, "axes")?)?),
+        "permute" => view(a.permute(field::<Vec<isize>>(case, "axes")?)?),
         "diagonal" => {
-            let [first, second] = arg(case, "axes")?;
-            view(a.diagonal(arg(case, "offset")?, first, second)?)
+            let [first, second] = field(case, "axes")?;
+            view(a.diagonal(field(case, "offset")?, first, second)?)
         }
-        "broadcast_to" => view(a.broadcast_to(arg::<Vec<usize>>(case, "to")?)?),
+        "broadcast_to" => view(a.broadcast_to(field::<Vec<usize>>(case, "to")?)?),
         "reshape" => {
-            let order = order(case, a.layout())?;
-            Ok(Outcome::of_cow(&a.reshape_order(arg::<Vec<i64>>(case, "to")?, order)?))
+            let order = order(case, Some(a.layout()))?;
+            Ok(Outcome::of_cow(&a.reshape_order(field::<Vec<i64>>(case, "to")?, order)?))
         }
-        "ravel_copy" => {
-            let order = order(case, a.layout())?;
-            Ok(Outcome::of_cow(&a.ravel_order(order)?))
-        }
+        "ravel_copy" => Ok(Outcome::of_cow(&a.ravel_order(order(case, Some(a.layout()))?)?)),
         _ => Err(Stop::NotRun),
     }
 }
 
 fn coordinates(case: &Value, ravel: bool) -> Result<Outcome, Stop> {
-    let dims: Vec<usize> = arg(case, "dims")?;
-    let order = match &*arg::<String>(case, "order")? {
-        "C" => Order::C,
-        "F" => Order::F,
-        other => return Err(Stop::Damaged(format!("order {other}"))),
-    };
-    let grid = Grid::new(&dims, order)?;
+    let dims: Vec<usize> = field(case, "dims")?;
+    let grid = Grid::new(&dims, order(case, None)?)?;
     if !ravel {
-        let offsets: Vec<i64> = arg(case, "offs")?;
+        let offsets: Vec<i64> = field(case, "offs")?;
         let coordinates = grid.coordinates(&offsets)?;
         // The other ways to the same answer must not differ.
         let one_by_one =
@@ -139,8 +97,8 @@ fn coordinates(case: &Value, ravel: bool) -> Result<Outcome, Stop> {
             false => Outcome::Disagree,
         });
     }
-    let coordinates: Vec<Vec<i64>> = arg(case, "coords")?;
-    let mode = match &*arg::<String>(case, "mode")? {
+    let coordinates: Vec<Vec<i64>> = field(case, "coords")?;
+    let mode = match &*field::<String>(case, "mode")? {
         "raise" => Mode::Raise,
         "wrap" => Mode::Wrap,
         "clip" => Mode::Clip,
@@ -153,10 +111,10 @@ fn coordinates(case: &Value, ravel: bool) -> Result<Outcome, Stop> {
 
 fn arange(case: &Value) -> Result<Outcome, Stop> {
     fn numbers<T: Arange + DeserializeOwned>(case: &Value) -> Result<Vec<T>, Stop> {
-        let [start, stop, step] = arg(case, "a")?;
+        let [start, stop, step] = field(case, "a")?;
         Ok(Tensor::arange(start, stop, step)?.into_vec())
     }
-    match &*arg::<String>(case, "t")? {
+    match &*field::<String>(case, "t")? {
         "i64" => Ok(Outcome::Integers(numbers(case)?)),
         "f64" => Ok(Outcome::Floats(numbers(case)?)),
         other => Err(Stop::Damaged(format!("type {other}"))),
@@ -164,23 +122,19 @@ fn arange(case: &Value) -> Result<Outcome, Stop> {
 }
 
 fn strided(case: &Value) -> Result<Outcome, Stop> {
-    let buffer = root(&[arg(case, "len")?])?.into_vec();
-    let (shape, strides): (Vec<usize>, Vec<isize>) = (arg(case, "shape")?, arg(case, "strides")?);
-    let view = TensorView::new(&buffer, Layout::new(shape, strides, arg(case, "off")?)?)?;
+    let buffer = root(&[field(case, "len")?])?.into_vec();
+    let (shape, strides): (Vec<usize>, Vec<isize>) = (field(case, "shape")?, field(case, "strides")?);
+    let view = TensorView::new(&buffer, Layout::new(shape, strides, field(case, "off")?)?)?;
     Ok(Outcome::of_view(&view))
 }
 
 fn assign(case: &Value) -> Result<Outcome, Stop> {
-    let mut root = root(&arg::<Vec<usize>>(case, "s")?)?;
-    let value = root_of_value(&arg::<Vec<usize>>(case, "vs")?)?;
-    let entries = index(&arg::<Vec<Value>>(case, "ix")?)?;
+    let mut root = root(&field::<Vec<usize>>(case, "s")?)?;
+    // The value of an assignment: -1, -2, -3, ..
+    let value = array::root(&field::<Vec<usize>>(case, "vs")?)?.map(|x| -1 - x);
+    let entries = index(&field::<Vec<Value>>(case, "ix")?)?;
     root.view_mut().index_mut(&entries)?.assign(&value.view())?;
     Ok(Outcome::of_view(&root.view()))
-}
-
-/// The value of an assignment: -1, -2, -3, ..
-fn root_of_value(shape: &[usize]) -> Result<Tensor<i32>, Stop> {
-    Ok(root(shape)?.map(|x| -1 - x))
 }
 
 #[cfg(test)]

@@ -8,42 +8,17 @@ mod compare;
 mod operations;
 mod text;
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict, caught};
-
-/// Runs cases of the file.
-pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(judge).collect())
-}
+use crate::{Stop, Verdict, verdict};
 
 /// Runs a case and returns every difference from its known answer.
 type Operation = fn(&Value) -> Result<Vec<String>, Stop>;
 
-/// Why a call gives nothing to compare.
-#[derive(Debug)]
-enum Stop {
-    /// The case cannot be read.
-    Damaged(String),
-    /// The call returned an error.
-    Refused(fsa::Error),
-}
-
-impl From<fsa::Error> for Stop {
-    fn from(error: fsa::Error) -> Self {
-        Self::Refused(error)
+/// The verdict on a case.
+pub(crate) fn judge(case: &Value) -> Verdict {
+    match case["op"].as_str().and_then(operations::operation) {
+        Some(run) => verdict::judge(|| run(case)),
+        None => Verdict::NotRun,
     }
-}
-
-fn judge(case: &Case) -> Verdict {
-    let Some(run) = case.value["op"].as_str().and_then(operations::operation) else { return Verdict::NotRun };
-    let differences = match caught(|| run(&case.value)) {
-        Ok(Ok(differences)) => differences,
-        Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
-        Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(panic) => vec![panic],
-    };
-    Verdict::of(differences)
 }

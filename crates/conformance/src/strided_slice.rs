@@ -6,34 +6,17 @@
 
 mod answer;
 
-use std::path::Path;
-
 use kaldera::tensor::{self, Masks, StridedSlice, Tensor};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use answer::Answer;
+use crate::{Stop, Verdict, caught, unless};
 
-use crate::{Case, Error, Settings, Verdict, caught};
-
-/// Runs cases of `rules.jsonl` and `slice.jsonl`.
-pub(crate) fn run_slice(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(&case.value, slice)).collect())
-}
-
-/// Runs cases of `grad.jsonl`.
-pub(crate) fn run_grad(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(&case.value, grad)).collect())
-}
-
-/// Runs cases of `update.jsonl`.
-pub(crate) fn run_update(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(|case| judge(&case.value, update)).collect())
-}
+pub(crate) use answer::{Answer, check};
 
 /// The inputs of a case, by the names of the README.
 #[derive(Deserialize)]
-struct Call {
+pub(crate) struct Call {
     s: Vec<usize>,
     b: Vec<i64>,
     e: Vec<i64>,
@@ -66,47 +49,39 @@ fn counting(shape: &[usize], first: i32, step: i32) -> Result<Tensor<i32>, tenso
     Tensor::from_vec(shape, elements)
 }
 
-fn slice(call: &Call) -> Result<Answer, tensor::Error> {
-    let input = counting(&call.s, 0, 1)?;
-    let plan = call.plan()?;
-    let view = input.strided_slice(&plan)?;
-    Ok(Answer { shape: view.shape().to_vec(), values: view.to_vec().into_iter().map(i64::from).collect() })
+pub(crate) fn slice(call: &Call) -> Result<Answer, tensor::Error> {
+    Ok(Answer::of(&counting(&call.s, 0, 1)?.strided_slice(&call.plan()?)?))
 }
 
-fn grad(call: &Call) -> Result<Answer, tensor::Error> {
+pub(crate) fn grad(call: &Call) -> Result<Answer, tensor::Error> {
     let dy = counting(&call.ds, 1, 1)?;
-    let dx = dy.view().strided_slice_grad(&call.plan()?, &call.s)?;
-    Ok(Answer { shape: dx.shape().to_vec(), values: dx.view().to_vec().into_iter().map(i64::from).collect() })
+    Ok(Answer::of(&dy.view().strided_slice_grad(&call.plan()?, &call.s)?.view()))
 }
 
-fn update(call: &Call) -> Result<Answer, tensor::Error> {
+pub(crate) fn update(call: &Call) -> Result<Answer, tensor::Error> {
     let (mut input, value) = (counting(&call.s, 0, 1)?, counting(&call.vs, -1, -1)?);
     input.strided_slice_assign(&call.plan()?, &value.view())?;
-    Ok(Answer { shape: input.shape().to_vec(), values: input.view().to_vec().into_iter().map(i64::from).collect() })
+    Ok(Answer::of(&input.view()))
 }
 
-fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdict {
-    let call = match Call::deserialize(case) {
-        Ok(call) if matches!(&*call.t, "i32" | "i64") => call,
-        Ok(call) => return Verdict::Fails(vec![format!("the case itself is damaged: numbers of type {}", call.t)]),
-        Err(why) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
-    };
-    let differences = match caught(|| run(&call)) {
-        Err(panic) => vec![panic],
+/// The verdict on a case that `run` makes the call of.
+pub(crate) fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdict {
+    let result =
+        Call::deserialize(case).map_err(|why| Stop::Damaged(why.to_string())).and_then(|call| match &*call.t {
+            "i32" | "i64" => caught(|| Ok(run(&call))),
+            other => Err(Stop::Damaged(format!("numbers of type {other}"))),
+        });
+    Verdict::of(match result {
+        Err(stop) => return stop.verdict(""),
         Ok(Ok(answer)) => answer.differences(case),
         Ok(Err(error)) => {
             let (kind, words) = in_tensorflows_words(&error);
             let expected = &case["err"];
-            match expected["kind"] == kind && expected["msg"] == *words {
-                true => Vec::new(),
-                false => {
-                    let expected = if expected.is_null() { &case["o"] } else { expected };
-                    vec![format!("expected {expected}, came {kind}: {words} ({error})")]
-                }
-            }
+            let same = expected["kind"] == kind && expected["msg"] == *words;
+            let expected = if expected.is_null() { &case["o"] } else { expected };
+            unless(same, || format!("expected {expected}, came {kind}: {words} ({error})"))
         }
-    };
-    Verdict::of(differences)
+    })
 }
 
 /// The README's name of an error, and TensorFlow's message with the same numbers.

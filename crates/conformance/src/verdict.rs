@@ -18,18 +18,105 @@ pub enum Verdict {
     NotRun,
 }
 
-/// The result of the code of a case, or the message of its panic.
-pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+/// A reason for which a case has no result to compare.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// There is no code for the case.
+    NotRun,
+    /// The case cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(String),
+    /// The call panicked.
+    Panicked(String),
+}
+
+impl<E: std::error::Error> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl Stop {
+    /// The verdict on a binding case; `expected` introduces the error or the panic.
+    pub(crate) fn verdict(self, expected: &str) -> Verdict {
+        Verdict::fails(match self {
+            Self::NotRun => return Verdict::NotRun,
+            Self::Damaged(why) => format!("the case itself is damaged: {why}"),
+            Self::Refused(error) => format!("{expected}came the error: {error}"),
+            Self::Panicked(panic) => format!("{expected}came a panic: {panic}"),
+        })
+    }
+}
+
+/// The result of the code of a case, which may panic.
+pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-        format!("came a panic: {}", words.unwrap_or("(silent)"))
+        Err(Stop::Panicked(words.unwrap_or("(silent)").into()))
     })
+}
+
+/// The verdict on a case whose code returns the differences.
+pub(crate) fn judge(run: impl FnOnce() -> Result<Vec<String>, Stop>) -> Verdict {
+    caught(run).map_or_else(|stop| stop.verdict(""), Verdict::of)
+}
+
+/// The difference `tell`, unless there is none.
+pub(crate) fn unless(holds: bool, tell: impl FnOnce() -> String) -> Vec<String> {
+    if holds { vec![] } else { vec![tell()] }
+}
+
+/// Returns `true` if two numbers are within `bound`, the same infinity, or both NaN.
+pub(crate) fn near(expected: f64, came: f64, bound: f64) -> bool {
+    let distance = (expected - came).abs();
+    expected == came || (expected.is_nan() && came.is_nan()) || (distance.is_finite() && distance <= bound)
+}
+
+/// Returns `true` if two lists are as long and all their numbers are [`near`].
+pub(crate) fn all_near(expected: &[f64], came: &[f64], bound: f64) -> bool {
+    expected.len() == came.len() && expected.iter().zip(came).all(|(&a, &b)| near(a, b, bound))
+}
+
+/// The differences found in a case.
+#[derive(Default)]
+pub(crate) struct Differences(pub(crate) Vec<String>);
+
+impl Differences {
+    /// A difference, if there is one.
+    pub(crate) fn equal<T: PartialEq<U> + fmt::Debug, U: fmt::Debug>(&mut self, what: &str, expected: T, came: U) {
+        if expected != came {
+            self.0.push(format!("{what}: expected {expected:?}, came {came:?}"));
+        }
+    }
+
+    /// A difference of more than `tolerance`, if there is one.
+    pub(crate) fn near(&mut self, what: &str, expected: f64, came: f64, tolerance: f64) {
+        if !near(expected, came, tolerance) {
+            self.0.push(format!("{what}: expected {expected}, came {came}"));
+        }
+    }
+
+    /// A difference in words, unless `holds`.
+    pub(crate) fn check(&mut self, holds: bool, tell: impl FnOnce() -> String) {
+        self.0.extend((!holds).then(tell));
+    }
+
+    /// The verdict on a binding case.
+    pub(crate) fn verdict(self) -> Result<Verdict, Stop> {
+        Ok(Verdict::of(self.0))
+    }
 }
 
 impl Verdict {
     /// Of a binding case, by the differences found.
     pub(crate) fn of(differences: Vec<String>) -> Self {
         if differences.is_empty() { Self::Holds } else { Self::Fails(differences) }
+    }
+
+    /// Of a binding case with one difference.
+    pub(crate) fn fails(difference: String) -> Self {
+        Self::Fails(vec![difference])
     }
 
     pub(crate) fn explain(&self, id: &str, out: &mut dyn Write) -> io::Result<()> {

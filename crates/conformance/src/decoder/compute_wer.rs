@@ -1,46 +1,34 @@
 //! The program `compute-wer`, run as a command.
 
 use std::collections::HashMap;
-use std::process::{Command, Stdio};
 
-use crate::{CHILD, Settings};
+use crate::{Differences, Settings, Stop};
 
 /// Runs the program in each mode and compares the lines that it prints. If the split into
 /// insertions, deletions and substitutions is `ambiguous`, only the other lines are compared.
 pub(super) fn check(
     settings: &Settings,
-    reference: &[(String, String)],
-    hypothesis: &[(String, String)],
+    [reference, hypothesis]: [&[(String, String)]; 2],
     modes: &HashMap<String, Option<Vec<String>>>,
     ambiguous: bool,
-    differences: &mut Vec<String>,
-) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let write = |name: &str, lines: &[(String, String)]| {
+    differences: &mut Differences,
+) -> Result<(), Stop> {
+    let folder = tempfile::tempdir()?;
+    for (name, lines) in [("ref", reference), ("hyp", hypothesis)] {
         let text: String = lines.iter().map(|(id, text)| format!("{id} {text}\n")).collect();
-        std::fs::write(folder.path().join(name), text).map_err(|error| error.to_string())
-    };
-    write("ref", reference)?;
-    write("hyp", hypothesis)?;
+        std::fs::write(folder.path().join(name), text)?;
+    }
     for (mode, expected) in modes {
-        let output = Command::new(&settings.program)
-            .args([CHILD, "compute-wer", "--text", &format!("--mode={mode}"), "ark:ref", "ark:hyp"])
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| error.to_string())?;
+        let args = ["--text", &format!("--mode={mode}"), "ark:ref", "ark:hyp"];
+        let output = settings.command("compute-wer", folder.path()).args(args).output()?;
+        let Some(expected) = expected else {
+            differences.check(!output.status.success(), || format!("compute-wer, {mode}: expected a failure"));
+            continue;
+        };
         let said = String::from_utf8_lossy(&output.stdout);
         let came: Vec<String> = said.lines().map(|line| shown(line, ambiguous)).collect();
-        match expected {
-            None if output.status.success() => differences.push(format!("compute-wer, {mode}: expected a failure")),
-            None => {}
-            Some(lines) => {
-                let expected: Vec<String> = lines.iter().map(|line| shown(line, ambiguous)).collect();
-                if came != expected {
-                    differences.push(format!("compute-wer, {mode}: expected {expected:?}, came {came:?}"));
-                }
-            }
-        }
+        let expected: Vec<String> = expected.iter().map(|line| shown(line, ambiguous)).collect();
+        differences.equal(&format!("compute-wer, {mode}"), expected, came);
     }
     Ok(())
 }

@@ -10,71 +10,58 @@ use kaldera::decoder::ctc::{CtcDecoder, CtcDecoderOptions, NoModel, WordModel, g
 use kaldera::decoder::{FrameTimes, Hypothesis, LogProbs, Recognition, Vocabulary, log_softmax};
 use serde::Deserialize;
 
-use super::json::{Number, flat};
-use super::{Outcome, differ, differ_by, judge};
-use crate::{Case, Error, Settings, Verdict};
+use super::judge;
+use crate::{Case, Differences, Error, Number, Settings, Singles, Stop, Verdict};
 
 /// The README's, for single precision.
 const EXACT: f64 = 1e-4;
 const PYCTC: f64 = 1e-3;
 
-/// Runs cases of `greedy.jsonl`.
-pub(crate) fn run_greedy(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Greedy| case.check()))
-}
-
-/// Runs cases of `exact.jsonl`.
-pub(crate) fn run_exact(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Exact| case.check()))
-}
-
 /// Runs cases of `pyctc.jsonl`, whose inputs are in the folder `in` next to it.
 pub(crate) fn run_pyctc(_: &Settings, path: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
     let folder = path.with_file_name("in");
     let text = std::fs::read_to_string(folder.join("pyctc_inputs.jsonl"))?;
-    let mut inputs = HashMap::new();
-    for line in text.lines() {
-        if let Ok(input) = serde_json::from_str::<Input>(line) {
-            inputs.insert(input.id.clone(), input);
-        }
-    }
-    Ok(judge(cases, |case: Pyctc| case.check(&folder, inputs.get(&case.input).ok_or("its input is missing")?)))
+    let inputs = text.lines().filter_map(|line| serde_json::from_str::<Input>(line).ok());
+    let inputs: HashMap<_, _> = inputs.map(|input| (input.id.clone(), input)).collect();
+    let check = |case: Pyctc| match inputs.get(&case.input) {
+        Some(input) => case.check(&folder, input),
+        None => Err(Stop::Refused("its input is missing".into())),
+    };
+    Ok(cases.iter().map(|case| judge(&case.value, check)).collect())
 }
 
 #[derive(Deserialize)]
-struct Greedy {
+pub(crate) struct Greedy {
     blank: i32,
     #[serde(rename = "C")]
     num_tokens: usize,
-    log_probs: Vec<Vec<Number>>,
+    log_probs: Singles,
     tokens: Vec<i32>,
     spans: Vec<(usize, usize)>,
     score: Number,
     tie_frames: Vec<usize>,
 }
 
-impl Greedy {
-    fn check(&self) -> Result<Outcome, String> {
-        let values = flat(&self.log_probs);
-        let log_probs = LogProbs::new("case", &values, self.num_tokens).map_err(|error| error.to_string())?;
-        let came = greedy(&log_probs, self.blank, &FrameTimes::default()).map_err(|error| error.to_string())?;
-        let mut differences = vec![];
-        differ_by("score", self.score.0, came.scores.acoustic, EXACT, &mut differences);
-        if self.tie_frames.is_empty() {
-            differ("tokens", &self.tokens, &came.token_ids(), &mut differences);
-            let spans = came.tokens.iter().map(|token| (token.frames.start, token.frames.end)).collect();
-            differ("spans", &self.spans, &spans, &mut differences);
-        }
-        Ok(Outcome::Binding(differences))
+/// The verdict on a case of `greedy.jsonl`.
+pub(crate) fn greedy_case(case: Greedy) -> Result<Verdict, Stop> {
+    let log_probs = LogProbs::new("case", &case.log_probs.0, case.num_tokens)?;
+    let came = greedy(&log_probs, case.blank, &FrameTimes::default())?;
+    let mut differences = Differences::default();
+    differences.near("score", case.score.0, came.scores.acoustic, EXACT);
+    if case.tie_frames.is_empty() {
+        differences.equal("tokens", case.tokens, came.token_ids());
+        let spans: Vec<_> = came.tokens.iter().map(|token| (token.frames.start, token.frames.end)).collect();
+        differences.equal("spans", case.spans, spans);
     }
+    differences.verdict()
 }
 
 #[derive(Deserialize)]
-struct Exact {
+pub(crate) struct Exact {
     blank: usize,
     #[serde(rename = "C")]
     num_tokens: usize,
-    log_probs: Vec<Vec<Number>>,
+    log_probs: Singles,
     nbest: Vec<ExactEntry>,
     num_hyps: usize,
     lm: Option<Bigram>,
@@ -125,63 +112,57 @@ impl LanguageModel for Bigram {
     }
 }
 
-impl Exact {
-    fn check(&self) -> Result<Outcome, String> {
-        let values = flat(&self.log_probs);
-        let log_probs = LogProbs::new("case", &values, self.num_tokens).map_err(|error| error.to_string())?;
-        let tokens = (0..self.num_tokens).map(|token| token.to_string());
-        let vocabulary = Vocabulary::new(tokens, self.blank).map_err(|error| error.to_string())?;
-        let options = CtcDecoderOptions::default()
-            .with_beam_size(usize::MAX)
-            .with_beam_threshold(f64::INFINITY)
-            .with_n_best(self.nbest.len().max(1));
-        let came = match &self.lm {
-            None => CtcDecoder::new(vocabulary, options.with_word_score(0.0)).and_then(|of| of.decode(&log_probs)),
-            Some(lm) => {
-                let options =
-                    options.with_lm_weight(lm.weight).with_word_score(lm.insertion).with_score_boundary(lm.use_eos);
-                CtcDecoder::with_tokens(vocabulary, options, lm.clone()).and_then(|of| of.decode(&log_probs))
-            }
-        };
-        let came = came.map_err(|error| error.to_string())?;
-        let mut differences = vec![];
-        differ("hypotheses", &self.nbest.len().min(self.num_hyps), &came.hypotheses.len(), &mut differences);
-        let mut place = 0;
-        while place < self.nbest.len() {
-            let mut end = place + 1;
-            while end < self.nbest.len() && self.nbest[end - 1].tie_with_next {
-                end += 1;
-            }
-            // The last of the list may tie with one that is not in it.
-            let open = end == self.nbest.len() && self.nbest[end - 1].tie_with_next;
-            for expected in &self.nbest[place..end] {
-                let found = came.hypotheses.iter().enumerate().find(|(_, one)| one.token_ids() == expected.tokens);
-                match found {
-                    Some((at, one)) if (place..end).contains(&at) => exact_entry(expected, one, &mut differences),
-                    _ if open => {}
-                    Some((at, _)) => {
-                        differences.push(format!("{:?} expected in {place}..{end}, came {at}", expected.tokens))
-                    }
-                    None => differences.push(format!("{:?} did not come", expected.tokens)),
-                }
-            }
-            place = end;
+/// The verdict on a case of `exact.jsonl`.
+pub(crate) fn exact_case(case: Exact) -> Result<Verdict, Stop> {
+    let log_probs = LogProbs::new("case", &case.log_probs.0, case.num_tokens)?;
+    let vocabulary = Vocabulary::new((0..case.num_tokens).map(|token| token.to_string()), case.blank)?;
+    let nbest = &case.nbest;
+    let options = CtcDecoderOptions::default()
+        .with_beam_size(usize::MAX)
+        .with_beam_threshold(f64::INFINITY)
+        .with_n_best(nbest.len().max(1));
+    let came = match &case.lm {
+        None => CtcDecoder::new(vocabulary, options.with_word_score(0.0))?.decode(&log_probs)?,
+        Some(lm) => {
+            let options =
+                options.with_lm_weight(lm.weight).with_word_score(lm.insertion).with_score_boundary(lm.use_eos);
+            CtcDecoder::with_tokens(vocabulary, options, lm.clone())?.decode(&log_probs)?
         }
-        Ok(Outcome::Binding(differences))
+    };
+    let mut differences = Differences::default();
+    differences.equal("hypotheses", nbest.len().min(case.num_hyps), came.hypotheses.len());
+    let mut place = 0;
+    while place < nbest.len() {
+        let mut end = place + 1;
+        while end < nbest.len() && nbest[end - 1].tie_with_next {
+            end += 1;
+        }
+        // The last of the list may tie with one that is not in it.
+        let open = end == nbest.len() && nbest[end - 1].tie_with_next;
+        for expected in &nbest[place..end] {
+            let tokens = &expected.tokens;
+            match came.hypotheses.iter().enumerate().find(|(_, one)| one.token_ids() == *tokens) {
+                Some((at, one)) if (place..end).contains(&at) => exact_entry(expected, one, &mut differences),
+                Some((at, _)) => {
+                    differences.check(open, || format!("{tokens:?} expected in {place}..{end}, came {at}"));
+                }
+                None => differences.check(open, || format!("{tokens:?} did not come")),
+            }
+        }
+        place = end;
     }
+    differences.verdict()
 }
 
-fn exact_entry(expected: &ExactEntry, came: &Hypothesis, differences: &mut Vec<String>) {
+fn exact_entry(expected: &ExactEntry, came: &Hypothesis, differences: &mut Differences) {
     let what = |name: &str| format!("{name} of {:?}", expected.tokens);
-    differ_by(&what("score"), expected.score, came.scores.total(), EXACT, differences);
-    differ_by(&what("ctc"), expected.ctc, came.scores.acoustic, EXACT, differences);
+    differences.near(&what("score"), expected.score, came.scores.total(), EXACT);
+    differences.near(&what("ctc"), expected.ctc, came.scores.acoustic, EXACT);
     if let Some(path) = &expected.path {
         // Each token's frames are taken from the best alignment.
         let came: Vec<_> = came.tokens.iter().map(|token| (token.id, token.frames.clone())).collect();
         let holds = came.iter().all(|(token, frames)| path[frames.clone()].iter().all(|label| label == token));
-        if !holds {
-            differences.push(format!("{}: expected {path:?}, came {came:?}", what("path")));
-        }
+        differences.check(holds, || format!("{}: expected {path:?}, came {came:?}", what("path")));
     }
 }
 
@@ -190,7 +171,7 @@ struct Input {
     id: String,
     kind: String,
     labels: Vec<String>,
-    logits: Vec<Vec<Number>>,
+    logits: Singles,
 }
 
 #[derive(Deserialize)]
@@ -237,75 +218,69 @@ struct Beam {
 const LEAST: f32 = 1e-15;
 
 impl Pyctc {
-    fn check(&self, folder: &Path, input: &Input) -> Result<Outcome, String> {
-        let mut values = flat(&input.logits);
-        let num_tokens = input.labels.len();
+    fn check(&self, folder: &Path, input: &Input) -> Result<Verdict, Stop> {
+        let (mut values, num_tokens) = (input.logits.0.clone(), input.labels.len());
         if input.kind.ends_with("probabilities") {
             values.iter_mut().for_each(|value| *value = value.clamp(LEAST, 1.0).ln());
         } else {
             log_softmax(&mut values, num_tokens);
             values.iter_mut().for_each(|value| *value = value.clamp(LEAST.ln(), 0.0));
         }
-        let log_probs = LogProbs::new(&input.id, &values, num_tokens).map_err(|error| error.to_string())?;
-        let came = self.decode(folder, input, &log_probs)?;
+        let came = self.decode(folder, input, &LogProbs::new(&input.id, &values, num_tokens)?)?;
         if self.binding == 0 {
-            return Ok(Outcome::Free);
+            return Ok(Verdict::Free(None));
         }
-        let mut differences = vec![];
+        let mut differences = Differences::default();
         for (place, expected) in self.beams.iter().enumerate().take(self.binding) {
             let Some(one) = came.hypotheses.get(place) else {
-                differences.push(format!("beam {place} did not come"));
+                differences.check(false, || format!("beam {place} did not come"));
                 break;
             };
             let what = |name: &str| format!("beam {place}: {name}");
-            differ(&what("text"), &expected.text, &one.text(), &mut differences);
-            differ_by(&what("logit_score"), expected.logit_score, one.scores.acoustic, PYCTC, &mut differences);
-            differ_by(&what("score"), expected.score, one.scores.total(), PYCTC, &mut differences);
+            differences.equal(&what("text"), &expected.text, &one.text());
+            differences.near(&what("logit_score"), expected.logit_score, one.scores.acoustic, PYCTC);
+            differences.near(&what("score"), expected.score, one.scores.total(), PYCTC);
             if place < self.binding_frames {
                 let words = one.words.iter();
-                let words = words.map(|word| (word.text.clone(), word.frames.start, word.frames.end)).collect();
-                differ(&what("words"), &expected.words, &words, &mut differences);
+                let words: Vec<_> = words.map(|word| (word.text.clone(), word.frames.start, word.frames.end)).collect();
+                differences.equal(&what("words"), &expected.words, &words);
             }
         }
-        Ok(Outcome::Binding(differences))
+        differences.verdict()
     }
 
-    fn decode(&self, folder: &Path, input: &Input, log_probs: &LogProbs<'_>) -> Result<Recognition, String> {
-        let vocabulary = Vocabulary::pyctcdecode(input.labels.clone()).map_err(|error| error.to_string())?;
+    fn decode(&self, folder: &Path, input: &Input, log_probs: &LogProbs<'_>) -> Result<Recognition, Stop> {
+        let vocabulary = Vocabulary::pyctcdecode(input.labels.clone())?;
         let options = CtcDecoderOptions::pyctcdecode()
             .with_beam_size(self.beam_width)
             .with_beam_threshold(-self.beam_prune_logp)
             .with_token_min_logp(self.token_min_logp)
             .with_prune_history(self.prune_history)
             .with_hotword_weight(self.hotword_weight);
-        let result = match &self.lm {
-            None => CtcDecoder::<NoModel>::with_words(vocabulary, options, None)
-                .and_then(|decoder| decoder.with_hot_texts(&self.hotwords)?.decode(log_probs)),
-            Some(lm) => {
-                let options = options
-                    .with_lm_weight(lm.alpha)
-                    .with_word_score(lm.beta)
-                    .with_unk_score(lm.unk_score_offset)
-                    .with_score_boundary(lm.score_boundary);
-                let text = std::fs::read_to_string(folder.join(&lm.arpa)).map_err(|error| error.to_string())?;
-                let mut words = SymbolTable::default();
-                let model = NgramModel::read(text.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})
-                    .map_err(|error| error.to_string())?;
-                let order = model.order();
-                let model = WordModel::new(model, words, order);
-                let model = match &lm.unigrams {
-                    None => model.without_unigrams(),
-                    Some(Unigrams::Arpa(name)) if name != "arpa" => {
-                        return Err(format!("unigrams of {name}, which is unknown"));
-                    }
-                    Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
-                    Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
-                };
-                CtcDecoder::with_words(vocabulary, options, Some(model))
-                    .and_then(|decoder| decoder.with_hot_texts(&self.hotwords)?.decode(log_probs))
-            }
+        let Some(lm) = &self.lm else {
+            let decoder = CtcDecoder::<NoModel>::with_words(vocabulary, options, None)?;
+            return Ok(decoder.with_hot_texts(&self.hotwords)?.decode(log_probs)?);
         };
-        result.map_err(|error| error.to_string())
+        let options = options
+            .with_lm_weight(lm.alpha)
+            .with_word_score(lm.beta)
+            .with_unk_score(lm.unk_score_offset)
+            .with_score_boundary(lm.score_boundary);
+        let text = std::fs::read_to_string(folder.join(&lm.arpa))?;
+        let mut words = SymbolTable::default();
+        let model = NgramModel::read(text.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+        let order = model.order();
+        let model = WordModel::new(model, words, order);
+        let model = match &lm.unigrams {
+            None => model.without_unigrams(),
+            Some(Unigrams::Arpa(name)) if name != "arpa" => {
+                return Err(Stop::Refused(format!("unigrams of {name}, which is unknown")));
+            }
+            Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
+            Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
+        };
+        let decoder = CtcDecoder::words(vocabulary, options, Some(model))?;
+        Ok(decoder.with_hot_texts(&self.hotwords)?.decode(log_probs)?)
     }
 }
 

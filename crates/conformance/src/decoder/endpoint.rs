@@ -1,21 +1,12 @@
 //! Endpoint rules: Kaldi's `EndpointDetected`.
 
-use std::path::Path;
-
 use kaldera::decoder::graph::{EndpointRule, EndpointRules, EndpointState};
 use serde::Deserialize;
 
-use super::json::Number;
-use super::{Outcome, differ, judge};
-use crate::{Case, Error, Settings, Verdict};
-
-/// Runs cases of the file.
-pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Answer| case.check()))
-}
+use crate::{Differences, Number, Stop, Verdict, single};
 
 #[derive(Deserialize)]
-struct Answer {
+pub(crate) struct Answer {
     preset: String,
     rules: Vec<Rule>,
     frames: usize,
@@ -36,37 +27,27 @@ struct Rule {
     min_utterance_length: Number,
 }
 
-impl Answer {
-    fn check(&self) -> Result<Outcome, String> {
-        let rule = |rule: &Rule| {
-            EndpointRule::new(
-                rule.must_contain_nonsilence,
-                rule.min_trailing_silence.single(),
-                rule.max_relative_cost.single(),
-                rule.min_utterance_length.single(),
-            )
-        };
-        let rules = EndpointRules::new(self.rules.iter().map(rule).collect());
-        let state = EndpointState::new(
-            self.frames,
-            self.trailing_silence_frames,
-            self.frame_shift.single(),
-            self.final_relative_cost.single(),
-        );
-        let fired = rules.fired(&state).map_err(|error| error.to_string())?;
-        let first = rules.detect(&state).map_err(|error| error.to_string())?;
-        if self.float32_edge {
-            return Ok(Outcome::Free);
-        }
-        let mut differences = vec![];
-        differ("fired", &self.fired, &fired, &mut differences);
-        differ("endpoint", &self.endpoint, &first.is_some(), &mut differences);
-        let preset = match &*self.preset {
-            "kaldi" => EndpointRules::kaldi(),
-            "sherpa-onnx" => EndpointRules::sherpa_onnx(),
-            _ => rules.clone(),
-        };
-        differ("rules of the preset", &rules, &preset, &mut differences);
-        Ok(Outcome::Binding(differences))
+pub(crate) fn check(answer: Answer) -> Result<Verdict, Stop> {
+    let rule = |rule: &Rule| {
+        let numbers = [rule.min_trailing_silence, rule.max_relative_cost, rule.min_utterance_length];
+        let [silence, cost, length] = numbers.map(|number| single(number.0));
+        EndpointRule::new(rule.must_contain_nonsilence, silence, cost, length)
+    };
+    let rules = EndpointRules::new(answer.rules.iter().map(rule).collect());
+    let [shift, cost] = [answer.frame_shift, answer.final_relative_cost].map(|number| single(number.0));
+    let state = EndpointState::new(answer.frames, answer.trailing_silence_frames, shift, cost);
+    let (fired, first) = (rules.fired(&state)?, rules.detect(&state)?);
+    if answer.float32_edge {
+        return Ok(Verdict::Free(None));
     }
+    let mut differences = Differences::default();
+    differences.equal("fired", answer.fired, fired);
+    differences.equal("endpoint", answer.endpoint, first.is_some());
+    let preset = match &*answer.preset {
+        "kaldi" => EndpointRules::kaldi(),
+        "sherpa-onnx" => EndpointRules::sherpa_onnx(),
+        _ => rules.clone(),
+    };
+    differences.equal("rules of the preset", rules, preset);
+    differences.verdict()
 }

@@ -1,36 +1,18 @@
 //! Scoring: NIST's sclite, Kaldi's `compute-wer`, kaldialign and jiwer.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use kaldera::decoder::score::{
-    self, Aligned, Counts, Keep, Rules, Scored, Sums, Units, align_words, edit_distance, read_ctm, read_stm, read_trn,
+    self, Counts, Keep, Rules, Scored, Sums, Units, align_words, edit_distance, read_ctm, read_stm, read_trn,
     score_ctm, score_stm, score_trn,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::Number;
-use super::{Outcome, differ, differ_by, judge};
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Differences, Number, Settings, Stop, Verdict};
 
 /// The README's, of rates.
 const RATE: f64 = 1e-9;
-
-/// Runs cases of `trn.jsonl`.
-pub(crate) fn run_trn(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Nist| case.check_trn()))
-}
-
-/// Runs cases of `ctm.jsonl`.
-pub(crate) fn run_ctm(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Nist| case.check_ctm()))
-}
-
-/// Runs cases of `text.jsonl`.
-pub(crate) fn run_text(settings: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(judge(cases, |case: Text| case.check(settings)))
-}
 
 /// [C, S, D, I].
 type Vector = [usize; 4];
@@ -40,7 +22,7 @@ fn vector(counts: Counts) -> Vector {
 }
 
 #[derive(Deserialize)]
-struct Nist {
+pub(crate) struct Nist {
     kind: String,
     options: Vec<String>,
     ref_format: Option<String>,
@@ -63,99 +45,72 @@ struct Utterance {
     free: bool,
 }
 
-impl Nist {
-    fn rules(&self) -> Rules {
-        let has = |option: &str| self.options.iter().any(|given| given == option);
-        Rules::sclite()
-            .with_case(if has("-s") { score::Case::Distinct } else { score::Case::Ascii })
-            .with_optional_words(has("-D"))
-            .with_fragments(has("-F"))
-            .with_units(if has("-c") { Units::Characters } else { Units::Words })
-    }
+/// The verdict on a case of `trn.jsonl`.
+pub(crate) fn trn(case: Nist) -> Result<Verdict, Stop> {
+    case.compare(&score_trn(&read_trn(&case.reference)?, &read_trn(&case.hyp)?, &case.rules())?)
+}
 
-    fn check_trn(&self) -> Result<Outcome, String> {
-        let read = |text: &str| read_trn(text).map_err(|error| error.to_string());
-        let scored = score_trn(&read(&self.reference)?, &read(&self.hyp)?, &self.rules());
-        Ok(self.compare(&scored.map_err(|error| error.to_string())?))
-    }
-
-    fn check_ctm(&self) -> Result<Outcome, String> {
-        let text = |error: kaldera::decoder::score::ScoreError| error.to_string();
-        let words = read_ctm(&self.hyp).map_err(text)?;
-        let scored = if self.ref_format.as_deref() == Some("stm") {
-            let has = |option: &str| self.options.iter().any(|given| given == option);
-            let keep = match (has("ref"), has("hyp")) {
-                (false, false) => Keep::All,
-                (true, false) => Keep::ReducedReference,
-                (false, true) => Keep::ReducedHypothesis,
-                (true, true) => Keep::Both,
-            };
-            score_stm(&read_stm(&self.reference).map_err(text)?, &words, &self.rules(), keep)
-        } else {
-            let mediated = self.options.iter().any(|option| option == "-T");
-            score_ctm(&read_ctm(&self.reference).map_err(text)?, &words, &self.rules(), mediated)
+/// The verdict on a case of `ctm.jsonl`.
+pub(crate) fn ctm(case: Nist) -> Result<Verdict, Stop> {
+    let words = read_ctm(&case.hyp)?;
+    case.compare(&if case.ref_format.as_deref() == Some("stm") {
+        let keep = match (case.has("ref"), case.has("hyp")) {
+            (false, false) => Keep::All,
+            (true, false) => Keep::ReducedReference,
+            (false, true) => Keep::ReducedHypothesis,
+            (true, true) => Keep::Both,
         };
-        Ok(self.compare(&scored.map_err(text)?))
+        score_stm(&read_stm(&case.reference)?, &words, &case.rules(), keep)?
+    } else {
+        score_ctm(&read_ctm(&case.reference)?, &words, &case.rules(), case.has("-T"))?
+    })
+}
+
+impl Nist {
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|given| given == option)
     }
 
-    fn compare(&self, scored: &Scored) -> Outcome {
+    fn rules(&self) -> Rules {
+        Rules::sclite()
+            .with_case(if self.has("-s") { score::Case::Distinct } else { score::Case::Ascii })
+            .with_optional_words(self.has("-D"))
+            .with_fragments(self.has("-F"))
+            .with_units(if self.has("-c") { Units::Characters } else { Units::Words })
+    }
+
+    fn compare(&self, scored: &Scored) -> Result<Verdict, Stop> {
         if self.free {
-            return Outcome::Free;
+            return Ok(Verdict::Free(None));
         }
-        let mut differences = vec![];
-        let came: HashMap<&str, Counts> = scored.aligned.iter().map(|(id, aligned)| (&**id, aligned.counts)).collect();
-        let score = &scored.score;
-        let expected: HashSet<&str> = self.utterances.iter().map(|utterance| &*utterance.id).collect();
-        if came.len() != expected.len() || came.keys().any(|id| !expected.contains(id)) {
-            let mut names: Vec<_> = came.keys().collect();
-            names.sort();
-            differences.push(format!("utterances: came {names:?}"));
-        }
+        let mut differences = Differences::default();
+        let came: BTreeMap<&str, Counts> = scored.aligned.iter().map(|(id, aligned)| (&**id, aligned.counts)).collect();
+        let expected: BTreeSet<&str> = self.utterances.iter().map(|utterance| &*utterance.id).collect();
+        differences.check(came.keys().eq(&expected), || format!("utterances: came {:?}", came.keys()));
         let mut same = true;
         for utterance in self.utterances.iter().filter(|utterance| !utterance.free) {
             let Some(&counts) = came.get(&*utterance.id) else { continue };
-            let counts = vector(counts);
-            same &= counts == utterance.counts;
+            let (right, counts) = (utterance.counts, vector(counts));
+            same &= counts == right;
             let holds = match &utterance.optimal {
                 Some(optimal) => optimal.contains(&counts),
                 // The answer does not list ties; then only the cost is sure.
-                None => counts == utterance.counts || self.ties(utterance.counts, counts),
+                None => counts == right || self.ties(right, counts),
             };
-            if !holds {
-                differences.push(format!(
-                    "{} ({}): expected {:?}, came {counts:?}",
-                    utterance.id, self.kind, utterance.counts
-                ));
-            }
+            let (id, kind) = (&utterance.id, &self.kind);
+            differences.check(holds, || format!("{id} ({kind}): expected {right:?}, came {counts:?}"));
         }
         if same {
-            let sums = |name: &str, expected: &Value, came: &Sums, differences: &mut Vec<String>| {
-                let [c, s, d, i] = vector(came.counts);
-                let numbers = [
-                    ("sentences", came.sentences),
-                    ("words", came.counts.words()),
-                    ("C", c),
-                    ("S", s),
-                    ("D", d),
-                    ("I", i),
-                    ("sentences_with_errors", came.sentences_with_errors),
-                ];
-                for (key, number) in numbers {
-                    if expected[key] != number {
-                        differences.push(format!("{name}, {key}: expected {}, came {number}", expected[key]));
-                    }
-                }
-            };
             for expected in &self.speakers {
                 let name = expected["speaker"].as_str().unwrap_or_default();
-                match score.speakers().iter().find(|(speaker, _)| speaker == name) {
-                    Some((_, came)) => sums(name, expected, came, &mut differences),
-                    None => differences.push(format!("no speaker {name}")),
+                match scored.score.speakers().iter().find(|(speaker, _)| speaker == name) {
+                    Some((_, came)) => compare_sums(name, expected, came, &mut differences),
+                    None => differences.check(false, || format!("no speaker {name}")),
                 }
             }
-            sums("total", &self.total, &score.total(), &mut differences);
+            compare_sums("total", &self.total, &scored.score.total(), &mut differences);
         }
-        Outcome::Binding(differences)
+        differences.verdict()
     }
 
     /// Returns `true` if two results of a word alignment cost the same.
@@ -165,8 +120,25 @@ impl Nist {
     }
 }
 
+fn compare_sums(name: &str, expected: &Value, came: &Sums, differences: &mut Differences) {
+    let [c, s, d, i] = vector(came.counts);
+    let numbers = [
+        ("sentences", came.sentences),
+        ("words", came.counts.words()),
+        ("C", c),
+        ("S", s),
+        ("D", d),
+        ("I", i),
+        ("sentences_with_errors", came.sentences_with_errors),
+    ];
+    for (key, number) in numbers {
+        let right = &expected[key];
+        differences.check(*right == number, || format!("{name}, {key}: expected {right}, came {number}"));
+    }
+}
+
 #[derive(Deserialize)]
-struct Text {
+pub(crate) struct Text {
     #[serde(rename = "ref")]
     reference: Vec<(String, String)>,
     hyp: Vec<(String, String)>,
@@ -214,72 +186,57 @@ fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
 
-impl Text {
-    fn check(&self, settings: &Settings) -> Result<Outcome, String> {
-        let mut differences = vec![];
-        let hypotheses: HashMap<&str, &str> = self.hyp.iter().map(|(id, text)| (&**id, &**text)).collect();
-        let references: HashMap<&str, &str> = self.reference.iter().map(|(id, text)| (&**id, &**text)).collect();
-        let (mut total, mut chars, mut pooled, mut pooled_chars) =
-            (Counts::default(), (0, 0), Counts::default(), (0, 0));
-        let mut unique = true;
-        for utterance in &self.utterances {
-            let id = &utterance.id;
-            let (Some(&reference), hypothesis) = (references.get(&**id), hypotheses.get(&**id).copied().unwrap_or(""))
-            else {
-                return Err(format!("{id} has no reference"));
-            };
-            let aligned: Aligned = align_words(&words(reference), &words(hypothesis), &Rules::levenshtein());
-            let counts = aligned.counts;
-            differ(&format!("{id}: words"), &utterance.words, &counts.words(), &mut differences);
-            differ(&format!("{id}: distance"), &utterance.distance, &counts.errors(), &mut differences);
-            if !utterance.optimal.contains(&vector(counts)) {
-                differences.push(format!("{id}: expected one of {:?}, came {:?}", utterance.optimal, vector(counts)));
-            }
-            let (left, right) = (characters(reference), characters(hypothesis));
-            let distance = edit_distance(&left, &right);
-            differ(&format!("{id}: characters"), &utterance.chars, &left.len(), &mut differences);
-            differ(&format!("{id}: distance of characters"), &utterance.char_distance, &distance, &mut differences);
-            total += counts;
-            chars = (chars.0 + left.len(), chars.1 + distance);
-            if self.jiwer.utterances.contains(id) {
-                unique &= utterance.optimal.len() == 1;
-                pooled += counts;
-                pooled_chars = (pooled_chars.0 + left.len(), pooled_chars.1 + distance);
-            }
+/// The verdict on a case of `text.jsonl`.
+pub(crate) fn text(case: Text, settings: &Settings) -> Result<Verdict, Stop> {
+    let mut differences = Differences::default();
+    let hypotheses: HashMap<&str, &str> = case.hyp.iter().map(|(id, text)| (&**id, &**text)).collect();
+    let references: HashMap<&str, &str> = case.reference.iter().map(|(id, text)| (&**id, &**text)).collect();
+    let (mut total, mut chars, mut pooled, mut pooled_chars) = (Counts::default(), (0, 0), Counts::default(), (0, 0));
+    let mut unique = true;
+    for utterance in &case.utterances {
+        let (id, optimal) = (&utterance.id, &utterance.optimal);
+        let reference = references.get(&**id).ok_or_else(|| Stop::Refused(format!("{id} has no reference")))?;
+        let hypothesis = hypotheses.get(&**id).copied().unwrap_or_default();
+        let counts = align_words(&words(reference), &words(hypothesis), &Rules::levenshtein()).counts;
+        let came = vector(counts);
+        differences.equal(&format!("{id}: words"), utterance.words, counts.words());
+        differences.equal(&format!("{id}: distance"), utterance.distance, counts.errors());
+        differences.check(optimal.contains(&came), || format!("{id}: expected one of {optimal:?}, came {came:?}"));
+        let (left, right) = (characters(reference), characters(hypothesis));
+        let distance = edit_distance(&left, &right);
+        differences.equal(&format!("{id}: characters"), utterance.chars, left.len());
+        differences.equal(&format!("{id}: distance of characters"), utterance.char_distance, distance);
+        total += counts;
+        chars = (chars.0 + left.len(), chars.1 + distance);
+        if case.jiwer.utterances.contains(id) {
+            unique &= optimal.len() == 1;
+            pooled += counts;
+            pooled_chars = (pooled_chars.0 + left.len(), pooled_chars.1 + distance);
         }
-        differ("words", &self.total.words, &total.words(), &mut differences);
-        differ("distance", &self.total.distance, &total.errors(), &mut differences);
-        differ("characters", &self.total.chars, &chars.0, &mut differences);
-        differ("distance of characters", &self.total.char_distance, &chars.1, &mut differences);
-        let mut rate = |name: &str, expected: Option<Number>, came: f64| {
-            if let Some(expected) = expected {
-                differ_by(name, expected.0, came, RATE, &mut differences);
-            }
-        };
-        #[expect(clippy::cast_precision_loss, reason = "few characters")]
-        let cer = |(whole, errors): (usize, usize)| errors as f64 / whole as f64;
-        rate("wer", self.total.wer, total.error_rate());
-        rate("cer", self.total.cer, cer(chars));
-        rate("jiwer's wer", self.jiwer.wer, pooled.error_rate());
-        rate("jiwer's cer", self.jiwer.cer, cer(pooled_chars));
-        if unique {
-            rate("mer", self.jiwer.mer, pooled.match_error_rate());
-            rate("wil", self.jiwer.wil, pooled.information_lost());
-            rate("wip", self.jiwer.wip, pooled.information_preserved());
+    }
+    differences.equal("words", case.total.words, total.words());
+    differences.equal("distance", case.total.distance, total.errors());
+    differences.equal("characters", case.total.chars, chars.0);
+    differences.equal("distance of characters", case.total.char_distance, chars.1);
+    let mut rate = |name: &str, expected: Option<Number>, came: f64| {
+        if let Some(expected) = expected {
+            differences.near(name, expected.0, came, RATE);
         }
-        super::compute_wer::check(
-            settings,
-            &self.reference,
-            &self.hyp,
-            &self.compute_wer,
-            self.ambiguous(),
-            &mut differences,
-        )?;
-        Ok(Outcome::Binding(differences))
+    };
+    #[expect(clippy::cast_precision_loss, reason = "few characters")]
+    let cer = |(whole, errors): (usize, usize)| errors as f64 / whole as f64;
+    rate("wer", case.total.wer, total.error_rate());
+    rate("cer", case.total.cer, cer(chars));
+    rate("jiwer's wer", case.jiwer.wer, pooled.error_rate());
+    rate("jiwer's cer", case.jiwer.cer, cer(pooled_chars));
+    if unique {
+        rate("mer", case.jiwer.mer, pooled.match_error_rate());
+        rate("wil", case.jiwer.wil, pooled.information_lost());
+        rate("wip", case.jiwer.wip, pooled.information_preserved());
     }
-
-    /// Returns `true` if some alignment is not the only best one.
-    fn ambiguous(&self) -> bool {
-        self.utterances.iter().any(|utterance| utterance.optimal.len() > 1)
-    }
+    // Some alignment is perhaps not the only best one.
+    let ambiguous = case.utterances.iter().any(|utterance| utterance.optimal.len() > 1);
+    let texts = [&case.reference[..], &case.hyp[..]];
+    super::compute_wer::check(settings, texts, &case.compute_wer, ambiguous, &mut differences)?;
+    differences.verdict()
 }

@@ -5,9 +5,10 @@ use fsa::paths::total_scores;
 use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph, Semiring, k2};
 use serde_json::Value;
 
-use super::json::{close, field, graph, numbers};
-use super::unary::{Scores, compare_both, compare_languages, vector};
-use super::{Operation, Stop};
+use super::Operation;
+use super::json::{all_close, graph, lists};
+use super::unary::{SCORE, Scores, compare_both, compare_languages, vector};
+use crate::{Stop, field, flat, unless};
 
 /// The code of the operations of this file. The rule decides which scores are binding: k2 counts
 /// some paths several times if both sides have epsilons that are treated specially, so that only
@@ -28,74 +29,57 @@ fn epsilons(args: &Value) -> Result<Epsilons, Stop> {
     Ok(if field(args, "treat_epsilons_specially")? { Epsilons::Sequenced } else { Epsilons::AsSymbol })
 }
 
-/// Compares languages and totals; arcs and arc maps only if they must fit to each other.
-fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<String>, Stop> {
+/// Compares languages and totals, and k2's arcs if the case has no language.
+fn judge(args: &Value, expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<String>, Stop> {
     let mut differences = compare_languages(expect, came, scores)?;
     let connected = came.connect()?;
-    if expect["empty"] == true && connected.fsas().as_fsa_vec().num_arcs() > 0 {
-        differences.push("expected no paths".into());
-    }
-    if expect["tot"].is_null() {
-        return Ok(differences);
-    }
-    let sorted = connected.top_sort()?;
-    for (name, semiring) in [("log", Semiring::Log), ("tropical", Semiring::Tropical)] {
-        if expect["tot"].get(name).is_none() || (scores == Scores::Best && semiring == Semiring::Log) {
-            continue;
+    let holds = expect["empty"] != true || connected.fsas().as_fsa_vec().num_arcs() == 0;
+    differences.extend(unless(holds, || "expected no paths".into()));
+    if !expect["tot"].is_null() {
+        let sorted = connected.top_sort()?;
+        for (name, semiring) in [("log", Semiring::Log), ("tropical", Semiring::Tropical)] {
+            if expect["tot"].get(name).is_none() || (scores == Scores::Best && semiring == Semiring::Log) {
+                continue;
+            }
+            let (right, totals) = (flat(&expect["tot"][name])?, total_scores(sorted.fsas(), semiring)?);
+            let same = all_close(&right, &totals, SCORE);
+            differences.extend(unless(same, || format!("expected {name} totals {right:?}, came {totals:?}")));
         }
-        let right = numbers(&expect["tot"][name])?;
-        let totals: Vec<f64> = total_scores(sorted.fsas(), semiring)?;
-        if right.len() != totals.len() || right.iter().zip(&totals).any(|(&a, &b)| !close(a, b, 1e-4)) {
-            differences.push(format!("expected {name} totals {right:?}, came {totals:?}"));
-        }
+    }
+    // If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
+    // has as many arcs in both.
+    if args["treat_epsilons_specially"] != true && expect["language"].is_null() && !expect["fsas"].is_null() {
+        differences.extend(compare_both(&graph(expect)?, came, Scores::Both)?);
     }
     Ok(differences)
 }
 
-/// If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
-/// has as many arcs in both.
-fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<Vec<String>, Stop> {
-    if args["treat_epsilons_specially"] == true || !expect["language"].is_null() || expect["fsas"].is_null() {
-        return Ok(vec![]);
-    }
-    compare_both(&graph(expect)?, came, Scores::Both)
-}
-
 /// Each arc's score is the sum of those that it comes from.
 fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
-    let mut differences = Vec::new();
-    for (i, arc) in came.as_fsa_vec().arcs().iter().enumerate() {
+    let check = |(i, arc): (usize, &Arc)| {
         let score = |(fsas, map): (&FsaOrVec, &[i32])| {
             usize::try_from(map[i]).map_or(0.0, |at| fsas.as_fsa_vec().arcs()[at].score)
         };
-        let sum: f32 = sides.into_iter().map(score).sum();
-        if sum != arc.score {
-            differences.push(format!("arc {i} has score {}, but comes from arcs with {sum}", arc.score));
-        }
-    }
-    differences
+        let (score, sum): (f32, f32) = (arc.score, sides.into_iter().map(score).sum());
+        unless(sum == score, || format!("arc {i} has score {score}, but comes from arcs with {sum}"))
+    };
+    came.as_fsa_vec().arcs().iter().enumerate().flat_map(check).collect()
 }
 
 fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let epsilons = epsilons(args)?;
     let (fsas, map_a, map_b) = k2::intersect(a.fsas(), b.fsas(), epsilons.into())?;
-    let mut differences = check_maps(&fsas, [(a.fsas(), &map_a), (b.fsas(), &map_b)]);
-    let came = a.intersect(&b, epsilons.into())?;
-    differences.append(&mut judge(expect, &came, scores)?);
-    differences.append(&mut judge_cyclic(args, expect, &came)?);
-    Ok(differences)
+    let maps = check_maps(&fsas, [(a.fsas(), &map_a), (b.fsas(), &map_b)]);
+    Ok([maps, judge(args, expect, &a.intersect(&b, epsilons.into())?, scores)?].concat())
 }
 
 fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (a, b) = (vector(graph(&args["a"])?)?, graph(&args["b"])?);
     let map: Vec<i32> = field(args, "b_to_a_map")?;
     let (fsas, map_a, map_b) = k2::intersect_device(a.fsas(), b.fsas(), &map)?;
-    let mut differences = check_maps(&fsas, [(&a.fsas().clone().into(), &map_a), (b.fsas(), &map_b)]);
-    let came = a.intersect_device(&b, &map)?;
-    differences.append(&mut judge(expect, &came, Scores::Both)?);
-    differences.append(&mut judge_cyclic(args, expect, &came)?);
-    Ok(differences)
+    let maps = check_maps(&fsas, [(&a.fsas().clone().into(), &map_a), (b.fsas(), &map_b)]);
+    Ok([maps, judge(args, expect, &a.intersect_device(&b, &map)?, Scores::Both)?].concat())
 }
 
 fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
@@ -103,14 +87,12 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let options = ComposeOptions::default().with_epsilons(epsilons(args)?).with_inner_labels(Some(INNER.into()));
     let came = a.compose_with(&b, &options)?;
-    let mut differences = judge(expect, &came, scores)?;
-    differences.append(&mut judge_cyclic(args, expect, &came)?);
+    let mut differences = judge(args, expect, &came, scores)?;
     if expect.get(INNER).is_some() && !expect["language"].is_null() {
         // The labels on which the two met, for k2's arcs; as output labels they can be compared.
-        let inner: Vec<i32> = field(expect, INNER)?;
-        let right = graph(expect)?.with_aux_labels(inner)?;
+        let right = graph(expect)?.with_aux_labels(field::<Vec<i32>>(expect, INNER)?)?;
         let met = came.attributes().ints(INNER).unwrap_or_default().to_vec();
-        differences.append(&mut compare_both(&right, &came.with_aux_labels(met)?, scores)?);
+        differences.extend(compare_both(&right, &came.with_aux_labels(met)?, scores)?);
     }
     Ok(differences)
 }
@@ -121,25 +103,20 @@ fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
     let aux = graph.aux_labels().ok_or_else(|| Stop::Damaged("no aux_labels".into()))?;
     let pair = |arc: &Arc, aux: i32| if arc.label < 0 { arc.label } else { 1 + arc.label * 1000 + aux };
     let arcs: Vec<_> = fsas.arcs().iter().zip(aux).map(|(arc, &aux)| Arc { label: pair(arc, aux), ..*arc }).collect();
-    let visible = FsaVec::new(fsas.as_ragged().with_values(arcs).map_err(fsa::Error::from)?)?;
-    Ok(Graph::new(visible.into()))
+    Ok(Graph::new(FsaVec::new(fsas.as_ragged().with_values(arcs)?)?.into()))
 }
 
 /// The topology of CTC, composed with a string of symbols. It must have as many states as k2
 /// keeps, and the same strings, each with as many arcs in both.
 fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
-    let symbols = ragged_core::Ragged::from_lists(&symbols).map_err(fsa::Error::from)?;
     let topo = fsa::graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?;
-    let linear = Graph::new(fsa::k2::linear_fsas(&symbols)?);
-    let came = topo.compose(&linear)?.connect()?;
-    let right = graph(expect)?.connect()?;
-    let (right, came) = (visible(&right)?, visible(&came)?);
+    let linear = Graph::new(k2::linear_fsas(&lists(args, "symbols")?)?);
+    let came = visible(&topo.compose(&linear)?.connect()?)?;
+    let right = visible(&graph(expect)?.connect()?)?;
     let mut differences = compare_both(&right, &came, Scores::Both)?;
     for (i, (right, came)) in right.fsas().as_fsa_vec().iter().zip(came.fsas().as_fsa_vec().iter()).enumerate() {
-        if right.num_states() != came.num_states() {
-            differences.push(format!("FSA {i}: expected {} states, came {}", right.num_states(), came.num_states()));
-        }
+        let (right, came) = (right.num_states(), came.num_states());
+        differences.extend(unless(right == came, || format!("FSA {i}: expected {right} states, came {came}")));
     }
     Ok(differences)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use fsa::{AUX_LABELS, Attribute, EPSILON, FINAL, FsaOrVec, FsaView, Fsas, Graph};
 use kaldera::base::math::log_add;
 
-use super::Stop;
+use crate::Stop;
 
 /// More paths than any case has.
 const MOST_PATHS: usize = 1_000_000;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use fsa::k2::WeightPushing;
 use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties, k2};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::{close, compare, compare_ints, field, graph, number};
+use super::Operation;
+use super::json::{close, compare, compare_ints, graph};
 use super::language::{Language, Strings, languages, languages_of_both};
-use super::{Operation, Stop};
+use crate::{Stop, field, number, unless};
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
@@ -18,12 +20,22 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "add_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::add_epsilon_self_loops),
         "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::remove_epsilon_self_loops),
         "closure" => closure,
-        "union" => union,
+        "union" => |args, expect| {
+            let before = vector(graph(args)?)?;
+            let map = compare_ints(expect, "arc_map", &k2::union(before.fsas())?.1)?;
+            Ok([map, compare(expect, &before.union()?)?].concat())
+        },
         "invert" => |args, expect| compare(expect, &graph(args)?.invert()?),
-        "invert_ragged" => invert_ragged,
+        "invert_ragged" => |args, expect| compare_languages(expect, &k2::invert(&graph(args)?)?.0, Scores::Both),
         "replace_fsa" => replace_fsa,
-        "index_fsa" => index_fsa,
-        "cat_fsa_vec" => cat_fsa_vec,
+        "index_fsa" => |args, expect| {
+            let before = vector(graph(args)?)?;
+            compare(expect, &before.carry(before.fsas().index(&field::<Vec<i32>>(args, "indexes")?)?)?)
+        },
+        "cat_fsa_vec" => |args, expect| {
+            let (a, b) = (vector(graph(&args["a"])?)?, vector(graph(&args["b"])?)?);
+            compare(expect, &Graph::cat(&[&a, &b])?)
+        },
         "top_sort" => top_sort,
         "reverse" => reverse,
         "remove_epsilon" => remove_epsilon,
@@ -39,9 +51,8 @@ type Mapped = Result<(FsaOrVec, Vec<i32>), fsa::Error>;
 fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let (fsas, arc_map) = run(before.fsas())?;
-    let mut differences = compare_ints(expect, "arc_map", &arc_map)?;
-    differences.append(&mut compare(expect, &before.carry((fsas, arc_map))?)?);
-    Ok(differences)
+    let map = compare_ints(expect, "arc_map", &arc_map)?;
+    Ok([map, compare(expect, &before.carry((fsas, arc_map))?)?].concat())
 }
 
 /// k2 puts 0 in place of -1 into the output labels of former final arcs, but misses such an arc if
@@ -50,7 +61,7 @@ fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> 
 fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let (_, arc_map) = k2::closure(before.fsas())?;
-    let mut differences = compare_ints(expect, "arc_map", &arc_map)?;
+    let map = compare_ints(expect, "arc_map", &arc_map)?;
     let mut after = before.closure()?;
     let behind = arc_map.iter().position(|&from| from == -1).map(|new| new + 1);
     let missed = behind.filter(|&arc| {
@@ -62,8 +73,7 @@ fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         aux_labels[arc] = -1;
         after = after.with_aux_labels(aux_labels)?;
     }
-    differences.append(&mut compare(expect, &after)?);
-    Ok(differences)
+    Ok([map, compare(expect, &after)?].concat())
 }
 
 /// The vector that an FSA is.
@@ -72,48 +82,32 @@ pub(super) fn vector(graph: Graph<FsaOrVec>) -> Result<Graph<FsaVec>, Stop> {
     Ok(Graph::from_parts(fsas.as_fsa_vec().clone(), attributes)?)
 }
 
-fn union(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let before = vector(graph(args)?)?;
-    let mut differences = compare_ints(expect, "arc_map", &k2::union(before.fsas())?.1)?;
-    differences.append(&mut compare(expect, &before.union()?)?);
-    Ok(differences)
-}
-
-fn invert_ragged(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let (after, _) = k2::invert(&graph(args)?)?;
-    compare_languages(expect, &after, Scores::Both)
-}
-
 fn replace_fsa(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (src, index) = (graph(&args["src"])?, graph(&args["index"])?);
     let first = field(args, "symbol_begin_range")?;
     let (_, map_index, map_src) = k2::replace_fsa(src.fsas().as_fsa_vec(), index.fsas(), first)?;
-    let mut differences = compare_ints(expect, "arc_map_index", &map_index)?;
-    differences.append(&mut compare_ints(expect, "arc_map_src", &map_src)?);
-    differences.append(&mut compare(expect, &index.replace_fsa(&vector(src)?, first)?)?);
-    Ok(differences)
+    Ok([
+        compare_ints(expect, "arc_map_index", &map_index)?,
+        compare_ints(expect, "arc_map_src", &map_src)?,
+        compare(expect, &index.replace_fsa(&vector(src)?, first)?)?,
+    ]
+    .concat())
 }
 
-fn index_fsa(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let before = vector(graph(args)?)?;
-    let indexes: Vec<i32> = field(args, "indexes")?;
-    compare(expect, &before.carry(before.fsas().index(&indexes)?)?)
-}
-
-fn cat_fsa_vec(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let (a, b) = (vector(graph(&args["a"])?)?, vector(graph(&args["b"])?)?);
-    compare(expect, &Graph::cat(&[&a, &b])?)
+/// The difference `tell`, unless all FSAs have the properties.
+fn unless_all(fsas: &impl Fsas, properties: Properties, tell: &str) -> Vec<String> {
+    unless(fsas.as_fsa_vec().properties().contains(properties), || tell.into())
 }
 
 fn top_sort(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.top_sort()?;
-    let mut differences = compare_languages(expect, &after, Scores::Both)?;
-    differences.append(&mut compare_both(&before, &after, Scores::Both)?);
-    if !after.fsas().as_fsa_vec().properties().contains(Properties::TOP_SORTED) {
-        differences.push("an arc goes back".into());
-    }
-    Ok(differences)
+    Ok([
+        compare_languages(expect, &after, Scores::Both)?,
+        compare_both(&before, &after, Scores::Both)?,
+        unless_all(after.fsas(), Properties::TOP_SORTED, "an arc goes back"),
+    ]
+    .concat())
 }
 
 /// The strings turned round with their scores. Each path is one arc longer, that into the new final
@@ -125,12 +119,8 @@ fn reverse(args: &Value, _: &Value) -> Result<Vec<String>, Stop> {
         aux.reverse();
         ((labels, aux), scores)
     };
-    let mut differences = Vec::new();
-    for (i, (before, after)) in languages_of_both(&before, &before.reverse()?, 1)?.into_iter().enumerate() {
-        let turned: Language = before.into_iter().map(turn).collect();
-        differences.append(&mut compare_two(i, &turned, after.as_ref(), Scores::Both));
-    }
-    Ok(differences)
+    let pairs = languages_of_both(&before, &before.reverse()?, 1)?.into_iter();
+    Ok(compare_all(pairs.map(|(before, after)| (before.into_iter().map(turn).collect(), after)), Scores::Both))
 }
 
 /// The case has k2's arcs, if not the strings that they accept. Every string has as many arcs in
@@ -142,11 +132,8 @@ fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         Some(told) => told.beside(&after)?,
         None => languages_of_both(&graph(expect)?, &after, 0)?,
     };
-    let mut differences = compare_best(&before, pairs)?;
-    if !after.fsas().as_fsa_vec().properties().contains(Properties::EPSILON_FREE) {
-        differences.push("an epsilon is left".into());
-    }
-    Ok(differences)
+    let free = unless_all(after.fsas(), Properties::EPSILON_FREE, "an epsilon is left");
+    Ok([compare_best(&before, pairs)?, free].concat())
 }
 
 /// The differences of the best paths between the known answer and our result, made from `before`.
@@ -171,18 +158,16 @@ fn remove_epsilon_and_add_self_loops(args: &Value, expect: &Value) -> Result<Vec
     let after = before.remove_epsilon_and_add_self_loops()?;
     let fsas = after.fsas().as_fsa_vec();
     let loops = fsas.arcs().iter().filter(|arc| arc.label == 0);
-    let mut differences = Vec::new();
-    if loops.clone().any(|arc| arc.src_state != arc.dest_state || arc.score != 0.0) {
-        differences.push("an epsilon is left that is no loop with score 0".into());
-    }
-    let with_loops = fsas.iter().map(|fsa| fsa.num_states().saturating_sub(1)).sum::<usize>();
-    if loops.count() != with_loops {
-        differences.push(format!("not each of {with_loops} states has one loop"));
-    }
-    let without = |graph: &Graph<FsaOrVec>| graph.remove_epsilon_self_loops();
-    let bare = without(&after)?;
-    differences.append(&mut compare_best(&before, languages_of_both(&without(&graph(expect)?)?, &bare, 0)?)?);
-    Ok(differences)
+    let are_loops = loops.clone().all(|arc| arc.src_state == arc.dest_state && arc.score == 0.0);
+    let num_loops = fsas.iter().map(|fsa| fsa.num_states().saturating_sub(1)).sum::<usize>();
+    let right = graph(expect)?.remove_epsilon_self_loops()?;
+    let pairs = languages_of_both(&right, &after.remove_epsilon_self_loops()?, 0)?;
+    Ok([
+        unless(are_loops, || "an epsilon is left that is no loop with score 0".into()),
+        unless(loops.count() == num_loops, || format!("not each of {num_loops} states has one loop")),
+        compare_best(&before, pairs)?,
+    ]
+    .concat())
 }
 
 fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
@@ -198,12 +183,11 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         // The strings are too many for the case, or infinitely many, so the case has k2's arcs.
         // Epsilons are symbols here, so that a string has as many arcs in both.
         let labels = |graph: &Graph<FsaOrVec>| graph.clone().without(fsa::AUX_LABELS);
-        differences.append(&mut compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
+        differences.extend(compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
     }
     let sorted = after.arc_sort()?;
-    if !sorted.fsas().as_fsa_vec().properties().contains(Properties::ARC_SORTED_AND_DETERMINISTIC) {
-        differences.push("two arcs of a state have the same label".into());
-    }
+    let same = "two arcs of a state have the same label";
+    differences.extend(unless_all(sorted.fsas(), Properties::ARC_SORTED_AND_DETERMINISTIC, same));
     Ok(differences)
 }
 
@@ -219,7 +203,7 @@ pub(super) enum Scores {
 }
 
 /// Scores through f32 and the six digits of the case.
-const SCORE: f64 = 1e-4;
+pub(super) const SCORE: f64 = 1e-4;
 
 /// The languages of a case.
 struct Told {
@@ -238,25 +222,24 @@ fn languages_of_case(expect: &Value) -> Result<Option<Told>, Stop> {
     let is_entry = |value: &Value| value.as_array().and_then(|parts| parts.last()).is_some_and(|last| !last.is_array());
     let no_fsas = expect["fsas"].as_array().is_some_and(Vec::is_empty);
     let single = list.first().map_or(!no_fsas, is_entry);
-    let lists: Vec<&Value> = if single { vec![value] } else { list.iter().collect() };
-    let mut read = |value: &&Value| -> Result<Language, Stop> {
+    let mut read = |value: &Value| -> Result<Language, Stop> {
         let mut language = Language::new();
         for entry in value.as_array().into_iter().flatten() {
-            let ints =
-                |value: &Value| serde_json::from_value(value.clone()).map_err(|why| Stop::Damaged(format!("{why}")));
-            let parts = entry.as_array().ok_or_else(|| Stop::Damaged(format!("{entry} is no entry of a language")))?;
-            let (strings, scores) = match &parts[..] {
+            let damaged = || Stop::Damaged(format!("{entry} is no entry of a language"));
+            let ints = |value: &Value| Vec::<i32>::deserialize(value).map_err(|_| damaged());
+            let (strings, scores) = match &entry.as_array().ok_or_else(damaged)?[..] {
                 [labels, best, sum] => ((ints(labels)?, vec![]), (number(best)?, number(sum)?)),
                 [labels, aux, best, sum] => {
                     with_aux = true;
                     ((ints(labels)?, ints(aux)?), (number(best)?, number(sum)?))
                 }
-                _ => return Err(Stop::Damaged(format!("{entry} is no entry of a language"))),
+                _ => return Err(damaged()),
             };
             language.insert(strings, scores);
         }
         Ok(language)
     };
+    let lists = if single { std::slice::from_ref(value) } else { &list[..] };
     let languages = lists.iter().map(&mut read).collect::<Result<_, _>>()?;
     Ok(Some(Told { languages, with_aux }))
 }
@@ -277,8 +260,7 @@ impl Told {
 /// The differences to the language of the case, if it has one.
 pub(super) fn compare_languages<F: Fsas>(expect: &Value, came: &Graph<F>, scores: Scores) -> Result<Vec<String>, Stop> {
     let Some(told) = languages_of_case(expect)? else { return Ok(vec![]) };
-    let pairs = told.beside(came)?.into_iter().enumerate();
-    Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
+    Ok(compare_all(told.beside(came)?.into_iter(), scores))
 }
 
 /// The differences between two vectors of FSAs by their input and output labels, if a path has as
@@ -292,8 +274,12 @@ pub(super) fn compare_both(
     if of_right != of_came {
         return Ok(vec![format!("expected {of_right} FSAs, came {of_came}")]);
     }
-    let pairs = languages_of_both(right, came, 0)?.into_iter().enumerate();
-    Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
+    Ok(compare_all(languages_of_both(right, came, 0)?.into_iter(), scores))
+}
+
+/// The differences between pairs of languages.
+fn compare_all(pairs: impl Iterator<Item = (Language, Option<Language>)>, scores: Scores) -> Vec<String> {
+    pairs.enumerate().flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect()
 }
 
 /// `came` is `None` if it has cycles that it should not have.

@@ -3,12 +3,12 @@
 use kaldera::ragged::{Ragged, RaggedShape};
 use serde_json::Value;
 
-use super::Stop;
-use super::json::{arg, float, shape, tensor};
+use super::json::{shape, tensor};
 use super::rules::is_permutation;
+use crate::{Stop, field, float, single, unless};
 
-/// Checks the result of a call; the error is the difference found.
-pub(super) type Rule = fn(args: &Value, expected: &Value, came: &Value) -> Result<(), String>;
+/// The differences in the result of a call.
+pub(super) type Rule = fn(args: &Value, expected: &Value, came: &Value) -> Result<Vec<String>, Stop>;
 
 /// The rule in place of the plain comparison, for operations whose answers carry a `note`.
 pub(super) fn rule_of(op: &str, expected: &Value) -> Option<Rule> {
@@ -22,99 +22,76 @@ pub(super) fn rule_of(op: &str, expected: &Value) -> Option<Rule> {
 }
 
 /// "Sizes in this order must be non-increasing; ties may differ."
-fn decreasing_size_order(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
-    let splits = shape(args).map_err(damaged)?.row_splits(1).clone();
-    let order: Vec<i32> = arg(came, "order").map_err(damaged)?;
+fn decreasing_size_order(args: &Value, expected: &Value, came: &Value) -> Result<Vec<String>, Stop> {
+    let splits = shape(args)?.row_splits(1).clone();
+    let order: Vec<i32> = field(came, "order")?;
     let sizes: Vec<usize> =
         order.iter().filter_map(|&row| splits.rows().nth(row.try_into().ok()?)).map(|row| row.len()).collect();
-    if is_permutation(&order, splits.num_rows()) && sizes.is_sorted_by(|a, b| a >= b) {
-        return Ok(());
-    }
-    Err(format!(
-        "order: expected one by non-increasing size as {}, came {order:?} with sizes {sizes:?}",
-        expected["order"]
-    ))
+    let holds = is_permutation(&order, splits.num_rows()) && sizes.is_sorted_by(|a, b| a >= b);
+    let right = &expected["order"];
+    Ok(unless(holds, || {
+        format!("order: expected one by non-increasing size as {right}, came {order:?} with sizes {sizes:?}")
+    }))
 }
 
 /// "Values exact; new2old is exact only where values in a sublist differ": it must name each
 /// element of a sublist once, and each value must be the one that `new2old` names.
-fn sort(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
-    let read = |list: &Value| list.as_array().map(|list| list.iter().map(|x| Some(rounded(float(x)?, args))).collect());
-    let values: Option<Vec<Option<f64>>> = read(&came["values"]);
+fn sort(args: &Value, expected: &Value, came: &Value) -> Result<Vec<String>, Stop> {
+    let is_single = args["ragged"]["dtype"] == "f32";
+    let as_held = |x: &Value| float(x).map(|x| if is_single { f64::from(single(x)) } else { x });
+    let read = |list: &Value| list.as_array().map(|list| list.iter().map(as_held).collect::<Vec<_>>());
+    let values = read(&came["values"]);
     if values.is_none() || values != read(&expected["values"]) {
-        return Err(format!("values: expected {}, came {}", expected["values"], came["values"]));
+        return Ok(vec![format!("values: expected {}, came {}", expected["values"], came["values"])]);
     }
     let source = read(&args["ragged"]["values"]).unwrap_or_default();
-    let new2old: Vec<i32> = arg(came, "new2old").map_err(damaged)?;
-    let shape = shape(&args["ragged"]).map_err(damaged)?;
+    let new2old: Vec<i32> = field(came, "new2old")?;
+    let shape = shape(&args["ragged"])?;
     let row_ids = shape.row_ids(shape.num_axes() - 1);
     let right = |(new, &old): (usize, &i32)| {
         let old = usize::try_from(old).unwrap_or(usize::MAX);
         row_ids.get(old) == row_ids.get(new) && source.get(old) == values.as_ref().and_then(|values| values.get(new))
     };
-    match is_permutation(&new2old, source.len()) && new2old.iter().enumerate().all(right) {
-        true => Ok(()),
-        false => Err(format!("new2old: expected {} but for ties, came {new2old:?}", expected["new2old"])),
-    }
-}
-
-/// A number as the values of the case hold it.
-fn rounded(number: f64, args: &Value) -> f64 {
-    if args["ragged"]["dtype"] == "f32" { f64::from(number as f32) } else { number }
+    let holds = is_permutation(&new2old, source.len()) && new2old.iter().enumerate().all(right);
+    Ok(unless(holds, || format!("new2old: expected {} but for ties, came {new2old:?}", expected["new2old"])))
 }
 
 /// "Order of kept sequences inside a top-level list is free; compare as multiset of (sequence,
 /// repeats)"; and each must equal the list of the input that `new2old` names.
-fn unique(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
-    let source: Ragged<i32> = tensor(&args["ragged"]).map_err(damaged)?;
-    let (wanted, found) = (Kept::read(expected)?, Kept::read(came)?);
-    if wanted.groups() != found.groups() {
-        return Err(format!("expected {:?} in some order, came {:?}", wanted.groups(), found.groups()));
+fn unique(args: &Value, expected: &Value, came: &Value) -> Result<Vec<String>, Stop> {
+    let read =
+        |answer: &Value| Ok::<(Ragged<i32>, Ragged<i32>), Stop>((tensor(answer)?, tensor(&answer["num_repeats"])?));
+    let source: Ragged<i32> = tensor(&args["ragged"])?;
+    let [wanted, found] = [read(expected)?, read(came)?];
+    for (lists, repeats) in [&wanted, &found] {
+        let (wanted, came) = (lists.num_rows(), repeats.num_elements());
+        if came != wanted {
+            return Ok(vec![format!("num_repeats: expected {wanted} numbers, came {came}")]);
+        }
     }
-    if wanted.repeats.shape() != found.repeats.shape() {
-        return Err(format!("num_repeats: expected {}, came {}", wanted.repeats, found.repeats));
+    if groups(&wanted) != groups(&found) {
+        return Ok(vec![format!("expected {:?} in some order, came {:?}", groups(&wanted), groups(&found))]);
     }
-    let new2old: Vec<i32> = arg(came, "new2old").map_err(damaged)?;
+    if wanted.1.shape() != found.1.shape() {
+        return Ok(vec![format!("num_repeats: expected {}, came {}", wanted.1, found.1)]);
+    }
+    let new2old: Vec<i32> = field(came, "new2old")?;
     let group = |shape: &RaggedShape, list: usize| group_of_list(shape).get(list).copied();
     let right = |(new, &old): (usize, &i32)| {
         let Ok(old) = usize::try_from(old) else { return false };
-        source.rows().nth(old) == found.lists.rows().nth(new)
-            && group(source.shape(), old) == group(found.lists.shape(), new)
+        source.rows().nth(old) == found.0.rows().nth(new) && group(source.shape(), old) == group(found.0.shape(), new)
     };
-    match new2old.len() == found.lists.num_rows() && new2old.iter().enumerate().all(right) {
-        true => Ok(()),
-        false => {
-            Err(format!("new2old: expected where each list was, such as {}, came {new2old:?}", expected["new2old"]))
-        }
-    }
+    let holds = new2old.len() == found.0.num_rows() && new2old.iter().enumerate().all(right);
+    let right = &expected["new2old"];
+    Ok(unless(holds, || format!("new2old: expected where each list was, such as {right}, came {new2old:?}")))
 }
 
-/// Lists, and how often each was there.
-struct Kept {
-    lists: Ragged<i32>,
-    repeats: Ragged<i32>,
-}
-
-impl Kept {
-    fn read(answer: &Value) -> Result<Self, String> {
-        let lists: Ragged<i32> = tensor(answer).map_err(damaged)?;
-        let repeats: Ragged<i32> = tensor(&answer["num_repeats"]).map_err(damaged)?;
-        match repeats.num_elements() == lists.num_rows() {
-            true => Ok(Self { lists, repeats }),
-            false => {
-                Err(format!("num_repeats: expected {} numbers, came {}", lists.num_rows(), repeats.num_elements()))
-            }
-        }
-    }
-
-    /// The contents of each top-level list, in an order of ours.
-    fn groups(&self) -> Vec<(i32, &[i32], i32)> {
-        let groups = group_of_list(self.lists.shape()).into_iter();
-        let mut kept: Vec<_> =
-            groups.zip(self.lists.rows()).zip(self.repeats.values()).map(|((g, list), &n)| (g, list, n)).collect();
-        kept.sort_unstable();
-        kept
-    }
+/// The lists of each top-level list and how often each was there, in an order of ours.
+fn groups((lists, repeats): &(Ragged<i32>, Ragged<i32>)) -> Vec<(i32, &[i32], i32)> {
+    let groups = group_of_list(lists.shape()).into_iter();
+    let mut kept: Vec<_> = groups.zip(lists.rows()).zip(repeats.values()).map(|((g, list), &n)| (g, list, n)).collect();
+    kept.sort_unstable();
+    kept
 }
 
 /// The top-level list of each innermost one; with two axes there is only one, the whole.
@@ -128,14 +105,6 @@ fn group_of_list(shape: &RaggedShape) -> Vec<i32> {
     groups
 }
 
-fn damaged(stop: Stop) -> String {
-    match stop {
-        Stop::NotRun => "the case itself is damaged".into(),
-        Stop::Damaged(why) => format!("cannot be read: {why}"),
-        Stop::Refused(error) => format!("invalid: {error}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -146,7 +115,7 @@ mod tests {
     fn rows_of_equal_size_may_change_places() {
         let holds = |order: Value| {
             let args = json!({"row_splits": [[0, 1, 3, 4]]});
-            decreasing_size_order(&args, &json!({"order": [1, 0, 2]}), &json!({ "order": order })).is_ok()
+            decreasing_size_order(&args, &json!({"order": [1, 0, 2]}), &json!({ "order": order })).unwrap().is_empty()
         };
         assert!(holds(json!([1, 0, 2])) && holds(json!([1, 2, 0])));
         for wrong in [json!([0, 1, 2]), json!([1, 1, 0]), json!([1, 0]), json!([1, 0, 3])] {
@@ -159,7 +128,7 @@ mod tests {
         let holds = |values: Value, new2old: Value| {
             let args = json!({"ragged": {"dtype": "f32", "row_splits": [[0, 3, 4]], "values": [2, 0.1, 2, 2]}});
             let expected = json!({"values": [0.1, 2, 2, 2], "new2old": [1, 0, 2, 3]});
-            sort(&args, &expected, &json!({"values": values, "new2old": new2old})).is_ok()
+            sort(&args, &expected, &json!({"values": values, "new2old": new2old})).unwrap().is_empty()
         };
         let values = json!([f64::from(0.1_f32), 2.0, 2.0, 2.0]);
         assert!(holds(values.clone(), json!([1, 0, 2, 3])) && holds(values.clone(), json!([1, 2, 0, 3])));
@@ -179,7 +148,9 @@ mod tests {
             };
             let expected =
                 answer(json!([[0, 2, 3], [0, 1, 3, 4]]), json!([7, 8, 9, 7]), json!([2, 1, 1]), json!([0, 2, 3]));
-            unique(&json!({ "ragged": source }), &expected, &answer(splits, values, repeats, new2old)).is_ok()
+            unique(&json!({ "ragged": source }), &expected, &answer(splits, values, repeats, new2old))
+                .unwrap()
+                .is_empty()
         };
         let other = json!([[0, 2, 3], [0, 2, 3, 4]]);
         assert!(holds(other.clone(), json!([8, 9, 7, 7]), json!([1, 2, 1]), json!([2, 1, 3])));

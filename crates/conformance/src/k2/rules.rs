@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::float;
+use crate::{float, near, unless};
 
 /// Floats of 32 bits, absolute and relative.
 const F32: f64 = 1e-5;
@@ -11,12 +11,9 @@ const F64: f64 = 1e-9;
 /// Logsumexp, normalize and their gradients in 32 bits, absolute only.
 const F32_LOG: f64 = 1e-4;
 
-/// Tolerance for floats.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tolerance {
-    absolute: f64,
-    relative: f64,
-}
+/// Tolerance for floats: absolute, relative.
+#[derive(Clone, Copy)]
+pub(super) struct Tolerance(f64, f64);
 
 impl Tolerance {
     /// The tolerance of an operation on values of a type.
@@ -24,56 +21,42 @@ impl Tolerance {
         let log =
             matches!(op, "logsumexp" | "logsumexp_grad" | "normalize_log" | "normalize_linear" | "normalize_grad");
         match dtype {
-            "f32" if log => Self { absolute: F32_LOG, relative: 0.0 },
-            "f32" => Self { absolute: F32, relative: F32 },
-            _ => Self { absolute: F64, relative: F64 },
+            "f32" if log => Self(F32_LOG, 0.0),
+            "f32" => Self(F32, F32),
+            _ => Self(F64, F64),
         }
-    }
-
-    fn holds(self, expected: f64, came: f64) -> bool {
-        // Equal infinities, and nothing else that is infinite.
-        expected == came
-            || (expected.is_nan() && came.is_nan())
-            || (expected.is_finite() && (expected - came).abs() <= self.absolute.max(self.relative * expected.abs()))
     }
 }
 
-/// Appends to `differences` each place where `came` is not as expected: fields, lengths, strings
-/// and integers exactly, floats within `tolerance`. Fields that are only in `came` are ignored,
-/// and so is `note`.
-pub(super) fn compare(
-    place: &str,
-    expected: &Value,
-    came: &Value,
-    tolerance: Tolerance,
-    differences: &mut Vec<String>,
-) {
+/// Each place where `came` is not as expected: fields, lengths, strings and integers exactly,
+/// floats within `tolerance`. Fields that are only in `came` are ignored, and so is `note`.
+pub(super) fn compare(place: &str, expected: &Value, came: &Value, tolerance: Tolerance) -> Vec<String> {
     match (expected, came) {
         (Value::Object(expected), Value::Object(came)) => {
-            for (name, expected) in expected.iter().filter(|(name, _)| *name != "note") {
+            let compare_field = |(name, expected): (&String, &Value)| {
                 let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
                 match came.get(name) {
-                    Some(came) => compare(&place, expected, came, tolerance, differences),
-                    None => differences.push(format!("{place}: expected {expected}, came nothing")),
+                    Some(came) => compare(&place, expected, came, tolerance),
+                    None => vec![format!("{place}: expected {expected}, came nothing")],
                 }
-            }
+            };
+            expected.iter().filter(|(name, _)| *name != "note").flat_map(compare_field).collect()
         }
         (Value::Array(expected), Value::Array(came)) if expected.len() == came.len() => {
-            for (index, (expected, came)) in expected.iter().zip(came).enumerate() {
-                compare(&format!("{place}[{index}]"), expected, came, tolerance, differences);
-            }
+            let each = expected.iter().zip(came).enumerate();
+            each.flat_map(|(i, (expected, came))| compare(&format!("{place}[{i}]"), expected, came, tolerance))
+                .collect()
         }
-        _ if same(expected, came, tolerance) => {}
-        _ => differences.push(format!("{place}: expected {expected}, came {came}")),
+        _ => unless(same(expected, came, tolerance), || format!("{place}: expected {expected}, came {came}")),
     }
 }
 
 /// Returns `true` if two values that are no lists are the same; if our value is a float, they are
 /// compared as floats.
-fn same(expected: &Value, came: &Value, tolerance: Tolerance) -> bool {
+fn same(expected: &Value, came: &Value, Tolerance(absolute, relative): Tolerance) -> bool {
     let is_float = came.is_f64() || (came.is_string() && expected.is_f64());
     match (float(expected), float(came)) {
-        (Some(expected), Some(came)) if is_float => tolerance.holds(expected, came),
+        (Some(expected), Some(came)) if is_float => near(expected, came, absolute.max(relative * expected.abs())),
         _ => expected == came,
     }
 }
@@ -94,25 +77,19 @@ mod tests {
 
     use super::*;
 
-    fn differences(expected: &Value, came: &Value, tolerance: Tolerance) -> Vec<String> {
-        let mut differences = Vec::new();
-        compare("", expected, came, tolerance, &mut differences);
-        differences
-    }
-
     #[test]
     fn integers_and_strings_are_exact() {
-        let loose = Tolerance { absolute: 1e9, relative: 1.0 };
-        assert!(differences(&json!({"a": [1, "x"], "note": "n"}), &json!({"a": [1, "x"], "b": 2}), loose).is_empty());
-        assert_eq!(differences(&json!({"a": [1]}), &json!({"a": [2]}), loose), ["a[0]: expected 1, came 2"]);
-        assert_eq!(differences(&json!({"a": [1]}), &json!({"a": [1, 1]}), loose), ["a: expected [1], came [1,1]"]);
-        assert_eq!(differences(&json!({"a": "x"}), &json!({}), loose), ["a: expected \"x\", came nothing"]);
+        let loose = Tolerance(1e9, 1.0);
+        assert!(compare("", &json!({"a": [1, "x"], "note": "n"}), &json!({"a": [1, "x"], "b": 2}), loose).is_empty());
+        assert_eq!(compare("", &json!({"a": [1]}), &json!({"a": [2]}), loose), ["a[0]: expected 1, came 2"]);
+        assert_eq!(compare("", &json!({"a": [1]}), &json!({"a": [1, 1]}), loose), ["a: expected [1], came [1,1]"]);
+        assert_eq!(compare("", &json!({"a": "x"}), &json!({}), loose), ["a: expected \"x\", came nothing"]);
     }
 
     #[test]
     fn floats_have_the_tolerance_of_their_operation() {
         let holds = |op, dtype, expected: Value, came: Value| {
-            differences(&expected, &came, Tolerance::of(op, dtype)).is_empty()
+            compare("", &expected, &came, Tolerance::of(op, dtype)).is_empty()
         };
         assert!(holds("sum", "f32", json!(2), json!(2.00001)));
         assert!(!holds("sum", "f32", json!(2), json!(2.00003)));

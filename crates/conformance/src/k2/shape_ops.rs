@@ -3,48 +3,48 @@
 use kaldera::ragged::{RaggedShape, RowSplits};
 use serde_json::{Value, json};
 
-use super::Stop;
-use super::json::{arg, describe, shape, shapes, with};
+use super::json::{describe, shape, shapes, with};
+use crate::{Stop, field};
 
 /// Runs the operation `op` of the file.
-pub(super) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
+pub(crate) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
     let one = || shape(args);
-    let axis = || arg::<usize>(args, "axis");
+    let axis = || field::<usize>(args, "axis");
     Ok(match op {
-        "parse" | "parse_bad" => describe(&arg::<String>(args, "string")?.parse()?),
+        "parse" | "parse_bad" => describe(&field::<String>(args, "string")?.parse()?),
         "describe" => describe(&one()?),
         "max_size" => {
             let shape = one()?;
             json!({"max_size": (1..shape.num_axes()).map(|axis| shape.max_size(axis)).collect::<Vec<_>>()})
         }
         "decreasing_size_order" => json!({"order": one()?.decreasing_size_order()}),
-        "index0" => describe(&one()?.index0(arg(args, "i")?)?),
+        "index0" => describe(&one()?.index0(field(args, "i")?)?),
         "index" => {
-            let (shape, value_indexes) = one()?.index(axis()?, &arg::<Vec<i32>>(args, "indexes")?)?;
+            let (shape, value_indexes) = one()?.index(axis()?, &field::<Vec<i32>>(args, "indexes")?)?;
             with(describe(&shape), json!({"value_indexes": value_indexes}))
         }
         "remove_axis" => describe(&one()?.remove_axis(axis()?)?),
         "unsqueeze" => describe(&one()?.unsqueeze(axis()?)?),
-        "get_layer" => describe(&one()?.layer(arg(args, "layer")?)?),
+        "get_layer" => describe(&one()?.layer(field(args, "layer")?)?),
         "arange" => {
-            let (shape, values) = one()?.arange(axis()?, arg(args, "begin")?, arg(args, "end")?)?;
+            let (shape, values) = one()?.arange(axis()?, field(args, "begin")?, field(args, "end")?)?;
             with(describe(&shape), json!({"value_begin": values.start, "value_end": values.end}))
         }
-        "prefix" => describe(&one()?.prefix(arg(args, "n")?)?),
+        "prefix" => describe(&one()?.prefix(field(args, "n")?)?),
         "remove_empty_lists" => {
             let (shape, new2old) = one()?.remove_empty_lists(axis()?)?;
             with(describe(&shape), json!({"new2old": new2old}))
         }
         "subset" => {
-            let keep: Vec<i32> = arg(args, "keep")?;
+            let keep: Vec<i32> = field(args, "keep")?;
             let keep: Vec<bool> = keep.into_iter().map(|flag| flag != 0).collect();
             let (shape, new2old) = one()?.subset(axis()?, &keep)?;
             with(describe(&shape), json!({"elems_new2old": new2old}))
         }
-        "change_sublist_size" => describe(&one()?.change_sublist_size(arg(args, "delta")?)?),
-        "change_sublist_size_pinned" => describe(&one()?.change_sublist_size_pinned(arg(args, "delta")?)?),
+        "change_sublist_size" => describe(&one()?.change_sublist_size(field(args, "delta")?)?),
+        "change_sublist_size_pinned" => describe(&one()?.change_sublist_size_pinned(field(args, "delta")?)?),
         "unstack" => {
-            let parts = one()?.unstack(axis()?, arg(args, "pad_right")?)?;
+            let parts = one()?.unstack(axis()?, field(args, "pad_right")?)?;
             let (shapes, maps): (Vec<_>, Vec<_>) =
                 parts.into_iter().map(|(shape, map)| (shape.to_string(), map)).unzip();
             json!({"shapes": shapes, "split_maps": maps})
@@ -67,7 +67,7 @@ pub(super) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
             with(describe(&shape), json!({"merge_map": merge_map}))
         }
         "merge" => {
-            let (shape, merge_map) = RaggedShape::merge(&shapes(args)?, &arg::<Vec<u32>>(args, "merge_map")?)?;
+            let (shape, merge_map) = RaggedShape::merge(&shapes(args)?, &field::<Vec<u32>>(args, "merge_map")?)?;
             with(describe(&shape), json!({"merge_map_out": merge_map}))
         }
         "covering" => {
@@ -77,14 +77,14 @@ pub(super) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
             with(describe(&covering), json!({"forward_maps": maps}))
         }
         "compose" => describe(&shape(&args["top"])?.compose(&shape(&args["bottom"])?)?),
-        "regular" => describe(&RaggedShape::regular(arg(args, "dim0")?, arg(args, "dim1")?)?),
-        "empty" => describe(&RaggedShape::empty(arg(args, "num_axes")?)?),
-        "trivial" => describe(&RaggedShape::trivial(arg(args, "num_elems")?)?),
+        "regular" => describe(&RaggedShape::regular(field(args, "dim0")?, field(args, "dim1")?)?),
+        "empty" => describe(&RaggedShape::empty(field(args, "num_axes")?)?),
+        "trivial" => describe(&RaggedShape::trivial(field(args, "num_elems")?)?),
         "row_splits_to_row_ids" => {
-            json!({"row_ids": RowSplits::new(arg::<Vec<i32>>(args, "row_splits")?)?.to_row_ids()})
+            json!({"row_ids": RowSplits::new(field::<Vec<i32>>(args, "row_splits")?)?.to_row_ids()})
         }
         "row_ids_to_row_splits" => {
-            let splits = RowSplits::from_row_ids(&arg::<Vec<i32>>(args, "row_ids")?, arg(args, "num_rows")?)?;
+            let splits = RowSplits::from_row_ids(&field::<Vec<i32>>(args, "row_ids")?, field(args, "num_rows")?)?;
             json!({"row_splits": splits.as_ref()})
         }
         _ => return Err(Stop::NotRun),

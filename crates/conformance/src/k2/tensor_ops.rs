@@ -3,8 +3,8 @@
 use kaldera::ragged::{self, Float, Number, Numbers, Order, PadMode, PadSide, Ragged, RowSplits, TextValue};
 use serde_json::{Value, json};
 
-use super::Stop;
-use super::json::{Dtype, arg, describe_tensor, list, number, numbers, optional, tensor, with};
+use super::json::{describe_tensor, list, optional, tensor, with};
+use crate::{Dtype, Stop, field, json, number_of, numbers_of};
 
 /// Calls a generic function with the type that `dtype` names.
 macro_rules! with_dtype {
@@ -17,11 +17,14 @@ macro_rules! with_dtype {
 }
 
 /// Runs the operation `op` of the file.
-pub(super) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
+pub(crate) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
     let dtype = &args["ragged"]["dtype"];
     match op {
         "parse" | "parse_bad" => match &args["dtype"] {
-            Value::Null => parse_inferring(args),
+            Value::Null => match field::<String>(args, "string")?.parse()? {
+                Numbers::I32(tensor) => with_text(&tensor),
+                Numbers::F32(tensor) => with_text(&tensor),
+            },
             dtype => with_dtype!(dtype, parse(args), [i32, f32, f64]),
         },
         "sum" | "max" | "min" | "argmax" | "add_suffix" | "add_prefix" | "add" | "sort" | "pad"
@@ -37,24 +40,15 @@ pub(super) fn run(op: &str, args: &Value) -> Result<Value, Stop> {
     }
 }
 
-fn parse_inferring(args: &Value) -> Result<Value, Stop> {
-    match arg::<String>(args, "string")?.parse()? {
-        Numbers::I32(tensor) => with_text(&tensor),
-        Numbers::F32(tensor) => with_text(&tensor),
-    }
-}
-
 fn parse<T: Dtype + TextValue>(args: &Value) -> Result<Value, Stop> {
-    with_text(&arg::<String>(args, "string")?.parse::<Ragged<T>>()?)
+    with_text(&field::<String>(args, "string")?.parse::<Ragged<T>>()?)
 }
 
 fn with_text<T: Dtype + TextValue>(tensor: &Ragged<T>) -> Result<Value, Stop> {
+    let rows = |rows: Vec<Vec<T>>| rows.iter().map(|row| list(row)).collect::<Value>();
     let lists: Value = match tensor.num_axes() {
-        2 => Vec::<Vec<T>>::try_from(tensor)?.iter().map(|row| list(row)).collect(),
-        3 => {
-            let lists = Vec::<Vec<Vec<T>>>::try_from(tensor)?;
-            lists.iter().map(|rows| rows.iter().map(|row| list(row)).collect::<Value>()).collect()
-        }
+        2 => rows(tensor.try_into()?),
+        3 => Vec::<Vec<Vec<T>>>::try_from(tensor)?.into_iter().map(rows).collect(),
         _ => Value::Null,
     };
     let text = json!({"str": tensor.to_k2_string(), "str_compact": tensor.to_k2_string_compact(), "to_list": lists});
@@ -64,18 +58,18 @@ fn with_text<T: Dtype + TextValue>(tensor: &Ragged<T>) -> Result<Value, Stop> {
 fn any_number<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> {
     let mut source: Ragged<T> = tensor(&args["ragged"])?;
     let initial = || optional::<T>(args, "initial_value");
-    let axis = || arg::<usize>(args, "axis");
+    let axis = || field::<usize>(args, "axis");
     Ok(match op {
         "sum" => json!({"out": list(&source.sum_from(initial()?.unwrap_or(T::ZERO)))}),
         "max" => json!({"out": list(&source.max_from(initial()?.unwrap_or(T::LOWEST)))}),
         "min" => json!({"out": list(&source.min_from(initial()?.unwrap_or(T::HIGHEST)))}),
         "argmax" => json!({"out": source.argmax_from(initial()?.unwrap_or(T::LOWEST))}),
         "exclusive_sum" => json!({"out": list(source.exclusive_sum().values())}),
-        "add_suffix" => describe_tensor(&source.add_suffix(&numbers(args, "values")?)?),
-        "add_prefix" => describe_tensor(&source.add_prefix(&numbers(args, "values")?)?),
-        "add" => json!({"out": list(source.add(&numbers(args, "value")?, number(args, "alpha")?)?.values())}),
+        "add_suffix" => describe_tensor(&source.add_suffix(&numbers_of(args, "values")?)?),
+        "add_prefix" => describe_tensor(&source.add_prefix(&numbers_of(args, "values")?)?),
+        "add" => json!({"out": list(source.add(&numbers_of(args, "value")?, number_of(args, "alpha")?)?.values())}),
         "sort" => {
-            let order = if arg(args, "descending")? { Order::Descending } else { Order::Ascending };
+            let order = if field(args, "descending")? { Order::Descending } else { Order::Ascending };
             let new2old = source.clone().sort_with_map(order);
             source.sort(order);
             json!({"values": list(source.values()), "new2old": new2old})
@@ -86,18 +80,18 @@ fn any_number<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> 
                 Some("replicate") => PadMode::Replicate,
                 _ => return Err(Stop::Damaged("mode".into())),
             };
-            let side = if arg(args, "pad_left")? { PadSide::Left } else { PadSide::Right };
-            let padded = source.pad(mode, side, number(args, "padding_value")?)?;
+            let side = if field(args, "pad_left")? { PadSide::Left } else { PadSide::Right };
+            let padded = source.pad(mode, side, number_of(args, "padding_value")?)?;
             json!({"out": padded.rows().map(list).collect::<Value>()})
         }
-        "remove_values_leq" => describe_tensor(&source.remove_values_leq(number(args, "cutoff")?)),
-        "remove_values_eq" => describe_tensor(&source.remove_values_eq(number(args, "target")?)),
-        "arange" => describe_tensor(&source.arange(axis()?, arg(args, "begin")?, arg(args, "end")?)?),
+        "remove_values_leq" => describe_tensor(&source.remove_values_leq(number_of(args, "cutoff")?)),
+        "remove_values_eq" => describe_tensor(&source.remove_values_eq(number_of(args, "target")?)),
+        "arange" => describe_tensor(&source.arange(axis()?, field(args, "begin")?, field(args, "end")?)?),
         "index" => {
-            let (indexed, value_indexes) = source.index(axis()?, &arg::<Vec<i32>>(args, "indexes")?)?;
+            let (indexed, value_indexes) = source.index(axis()?, &field::<Vec<i32>>(args, "indexes")?)?;
             with(describe_tensor(&indexed), json!({"value_indexes": value_indexes}))
         }
-        "index0" => describe_tensor(&source.index0(arg(args, "i")?)?),
+        "index0" => describe_tensor(&source.index0(field(args, "i")?)?),
         "index_ragged" => describe_tensor(&source.index_ragged(&tensor(&args["indexes"])?)?),
         "remove_axis" => describe_tensor(&source.remove_axis(axis()?)?),
         "to_dtype" => match args["dtype"].as_str() {
@@ -119,14 +113,14 @@ fn any_float<T: Dtype + Float>(op: &str, args: &Value) -> Result<Value, Stop> {
         }
         "normalize_log" => json!({"out": list(source.normalize_log().values())}),
         "normalize_linear" => json!({"out": list(source.normalize_linear().values())}),
-        "sum_grad" => json!({"grad": list(source.sum_grad(&numbers(args, "out_grad")?)?.values())}),
+        "sum_grad" => json!({"grad": list(source.sum_grad(&numbers_of(args, "out_grad")?)?.values())}),
         "logsumexp_grad" => {
             let result = source.logsumexp();
-            json!({"grad": list(source.logsumexp_grad(&result, &numbers(args, "out_grad")?)?.values())})
+            json!({"grad": list(source.logsumexp_grad(&result, &numbers_of(args, "out_grad")?)?.values())})
         }
         "normalize_grad" => {
-            let out_grad: Vec<T> = numbers(args, "out_grad")?;
-            let grad = if arg(args, "use_log")? {
+            let out_grad: Vec<T> = numbers_of(args, "out_grad")?;
+            let grad = if field(args, "use_log")? {
                 source.normalize_log().normalize_log_grad(&out_grad)?
             } else {
                 source.normalize_linear_grad(&out_grad)?
@@ -134,7 +128,8 @@ fn any_float<T: Dtype + Float>(op: &str, args: &Value) -> Result<Value, Stop> {
             json!({"grad": list(grad.values())})
         }
         "prune_ragged" => {
-            let new2old = source.prune_ragged(arg(args, "axis")?, number(args, "beam")?, arg(args, "max_elems")?)?;
+            let new2old =
+                source.prune_ragged(field(args, "axis")?, number_of(args, "beam")?, field(args, "max_elems")?)?;
             json!({"new2old": new2old})
         }
         _ => return Err(Stop::NotRun),
@@ -145,7 +140,7 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
     let source: Ragged<i32> = tensor(&args["ragged"])?;
     Ok(match op {
         "and_or" => {
-            let (and, or) = (number(args, "and_initial")?, number(args, "or_initial")?);
+            let (and, or) = (number_of(args, "and_initial")?, number_of(args, "or_initial")?);
             json!({"and": source.and_from(and), "or": source.or_from(or)})
         }
         "unique" => {
@@ -154,12 +149,12 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
             with(describe_tensor(&unique.rows), answer)
         }
         "transpose_reordering" => {
-            let order = source.transpose_reordering(arg(args, "num_cols")?)?;
+            let order = source.transpose_reordering(field(args, "num_cols")?)?;
             let at = |&index: &i32| usize::try_from(index).ok().and_then(|index| source.values().get(index));
             json!({"order": order, "sorted_values": order.iter().map(at).collect::<Vec<_>>()})
         }
         "counts_partitioned" => {
-            let [ranges]: [Vec<i32>; 1] = arg(args, "ans_row_splits")?;
+            let [ranges]: [Vec<i32>; 1] = field(args, "ans_row_splits")?;
             json!({"counts": source.counts_partitioned(&RowSplits::new(ranges)?)?.values()})
         }
         _ => return Err(Stop::NotRun),
@@ -167,17 +162,16 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
 }
 
 fn cat<T: Dtype + Number>(args: &Value) -> Result<Value, Stop> {
-    let sources = args["ragged"].as_array().ok_or_else(|| Stop::Damaged("ragged: no list".into()))?;
-    let sources = sources.iter().map(tensor).collect::<Result<Vec<Ragged<T>>, _>>()?;
-    Ok(describe_tensor(&Ragged::cat(arg(args, "axis")?, &sources)?))
+    let sources = json::list(args, "ragged")?.iter().map(tensor).collect::<Result<Vec<Ragged<T>>, _>>()?;
+    Ok(describe_tensor(&Ragged::cat(field(args, "axis")?, &sources)?))
 }
 
 fn gather<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> {
-    let source: Vec<T> = numbers(args, "src")?;
+    let source: Vec<T> = numbers_of(args, "src")?;
     let indexes: Ragged<i32> = tensor(&args["indexes"])?;
     Ok(match op {
         "index_tensor_ragged" => {
-            describe_tensor(&ragged::index_tensor_ragged(&source, &indexes, number(args, "default")?)?)
+            describe_tensor(&ragged::index_tensor_ragged(&source, &indexes, number_of(args, "default")?)?)
         }
         _ => json!({"out": list(&ragged::index_and_sum(&source, &indexes)?)}),
     })
@@ -186,30 +180,23 @@ fn gather<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> {
 /// Gathering and scattering of rows of a matrix, or of numbers.
 fn dense(op: &str, args: &Value) -> Result<Value, Stop> {
     let name = if op == "index_select" { "src" } else { "value" };
-    let rows = args[name].as_array().ok_or_else(|| Stop::Damaged(format!("{name}: no list")))?;
-    let index: Vec<i32> = arg(args, "index")?;
-    let fill = || number::<f64>(args, "default");
-    let num_rows = || arg::<usize>(args, "rows");
-    let Some(columns) = rows.first().and_then(Value::as_array).map(Vec::len) else {
-        let source: Vec<f64> = numbers(args, name)?;
-        let out = match op {
-            "index_select" => ragged::index_select(&source, &index, fill()?)?,
-            _ => {
-                let mut out = vec![0.0; num_rows()?];
-                ragged::index_add(&index, &source, &mut out)?;
-                out
-            }
-        };
+    let index: Vec<i32> = field(args, "index")?;
+    let Some(columns) = json::list(args, name)?.first().and_then(Value::as_array).map(Vec::len) else {
+        let source: Vec<f64> = numbers_of(args, name)?;
+        if op == "index_select" {
+            return Ok(json!({"out": list(&ragged::index_select(&source, &index, number_of(args, "default")?)?)}));
+        }
+        let mut out = vec![0.0; field(args, "rows")?];
+        ragged::index_add(&index, &source, &mut out)?;
         return Ok(json!({"out": list(&out)}));
     };
-    let source = arg::<Vec<Vec<f64>>>(args, name)?.concat();
-    let out = match op {
-        "index_select" => ragged::index_select_rows(&source, columns, &index)?,
-        _ => {
-            let mut out = vec![0.0; num_rows()? * columns];
-            ragged::index_add_rows(&index, &source, columns, &mut out)?;
-            out
-        }
+    let source = field::<Vec<Vec<f64>>>(args, name)?.concat();
+    let out = if op == "index_select" {
+        ragged::index_select_rows(&source, columns, &index)?
+    } else {
+        let mut out = vec![0.0; field::<usize>(args, "rows")? * columns];
+        ragged::index_add_rows(&index, &source, columns, &mut out)?;
+        out
     };
     Ok(json!({"out": out.chunks(columns).map(list).collect::<Value>()}))
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::case::ManifestCase;
-use crate::{CHILD, Settings};
+use crate::Settings;
 
 /// The way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +47,10 @@ pub(super) fn run(settings: &Settings, folder: &Path, case: &ManifestCase) -> io
         None => Stdio::null(),
     };
     let mut stderr = tempfile::tempfile()?;
-    let mut child = Command::new(&settings.program)
-        .arg(CHILD)
-        .arg(&case.tool)
+    let mut child = settings
+        .command(&case.tool, folder)
         .args(&case.args)
-        .current_dir(folder)
         .env("LC_ALL", "C")
-        .stdin(Stdio::null())
         .stdout(stdout)
         .stderr(stderr.try_clone()?)
         .spawn()?;

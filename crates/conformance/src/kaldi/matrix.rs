@@ -12,41 +12,36 @@
 //! that file's `operation`; an operation that no table names is counted as not run.
 
 mod answer;
-mod compressed;
-mod decompositions;
 mod dense;
 mod feat;
 #[cfg(feature = "fft")]
 mod fourier;
-mod io;
-mod optimization;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+mod library;
 mod packed;
 mod record;
-mod sparse;
-mod transforms;
+mod stored;
 mod vector;
 
-use std::path::Path;
-
 use kaldera::base::Real;
-use kaldera::matrix as kaldi_matrix;
+use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict, caught};
-use answer::{Answer, Tolerance};
+use answer::Answer;
 use record::Record;
 
-/// Runs records of `matrix.json`.
-pub(crate) fn run_matrix(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    let verdict = |case: &Case| match case.value["type"].as_str() {
+use crate::{Stop, Verdict, caught};
+
+/// The verdict on a record of `matrix.json`.
+pub(crate) fn judge_matrix(case: &Value) -> Verdict {
+    match case["type"].as_str() {
         Some("f32") => judge::<f32>(case, operation_of),
         Some("f64") => judge::<f64>(case, operation_of),
-        _ => Verdict::Fails(vec!["the case itself is damaged: its type is neither f32 nor f64".into()]),
-    };
-    Ok(cases.iter().map(verdict).collect())
+        _ => Verdict::fails("the case itself is damaged: its type is neither f32 nor f64".into()),
+    }
 }
 
 /// Makes the call of a record, and returns its result.
-type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
+type Operation<T> = fn(&Record<'_, T>) -> Result<Answer, Stop>;
 
 /// The functions of a topic, by the names of their operations.
 type Topic<T> = fn(&str) -> Option<Operation<T>>;
@@ -57,82 +52,39 @@ fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
         vector::operation,
         dense::operation,
         packed::operation,
-        decompositions::operation,
-        sparse::operation,
-        compressed::operation,
+        #[cfg(any(feature = "openblas", feature = "pure"))]
+        library::operation,
+        stored::operation,
         #[cfg(feature = "fft")]
         fourier::operation,
-        transforms::operation,
-        optimization::operation,
-        io::operation,
         feat::operation,
     ];
     topics.iter().find_map(|operation| operation(op))
 }
 
-/// Why a call gives nothing to compare.
-#[derive(Debug)]
-enum Stop {
-    /// The record cannot be read.
-    Damaged(String),
-    /// The call returned an error.
-    Refused(String),
-}
-
-impl From<kaldi_matrix::Error> for Stop {
-    fn from(error: kaldi_matrix::Error) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
-
-impl From<kaldera::feat::Error> for Stop {
-    fn from(error: kaldera::feat::Error) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
-
-impl From<kaldi_matrix::codec::CodecError> for Stop {
-    fn from(error: kaldi_matrix::codec::CodecError) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Stop {
-    fn from(error: std::io::Error) -> Self {
-        Self::Refused(error.to_string())
-    }
-}
-
-fn judge<T: Real>(case: &Case, operation_of: fn(&str) -> Option<Operation<T>>) -> Verdict {
-    let Some(record) = Record::new(&case.value) else {
-        return Verdict::Fails(vec!["the case itself is damaged: no op, in or out".into()]);
+fn judge<T: Real>(case: &Value, operation_of: fn(&str) -> Option<Operation<T>>) -> Verdict {
+    let Some(record) = Record::new(case) else {
+        return Verdict::fails("the case itself is damaged: no op, in or out".into());
     };
     let Some(operation) = operation_of(record.op) else { return Verdict::NotRun };
-    let answer = match caught(|| operation(&record)) {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
-        Ok(Err(Stop::Refused(error))) => {
-            return Verdict::Fails(vec![format!("expected {}, came the error: {error}", record.out)]);
-        }
-        Err(panic) => return Verdict::Fails(vec![format!("expected {}, {panic}", record.out)]),
-    };
-    let differences = answer.differences(&record, Tolerance::of::<T>(record.op));
-    Verdict::of(differences)
+    match caught(|| operation(&record)) {
+        Ok(answer) => Verdict::of(answer.differences(&record)),
+        Err(stop) => stop.verdict(&format!("expected {}, ", record.out.value)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
     fn verdict(operation: Operation<f64>, out: Value) -> Verdict {
         let value = json!({"op": "x", "type": "f64", "in": {"v": [1, -2.5, "inf"], "m": [[1, 2], [3, 4]]}, "out": out});
-        let case = Case { id: "x".into(), names: vec![], value };
         // The table is a plain function, so the operation reaches it by this thread's back door.
         thread_local!(static OPERATION: std::cell::Cell<Option<Operation<f64>>> = const { std::cell::Cell::new(None) });
         OPERATION.set(Some(operation));
-        judge(&case, |_| OPERATION.get())
+        judge(&value, |_| OPERATION.get())
     }
 
     #[track_caller]
@@ -143,7 +95,7 @@ mod tests {
 
     #[test]
     fn numbers_agree_within_the_tolerance_and_no_more() {
-        let copy: Operation<f64> = |record| Ok(Answer::new().vector("v", &record.given.vector("v")?));
+        let copy: Operation<f64> = |record| Ok(Answer::new().vector("v", &record.vector("v")?));
         assert_eq!(verdict(copy, json!({"v": [1, -2.5, "inf"]})), Verdict::Holds);
         assert_eq!(verdict(copy, json!({"v": [1.000_000_000_002, -2.5, "inf"]})), Verdict::Holds);
         fails(verdict(copy, json!({"v": [1.000_000_000_003, -2.5, "inf"]})), "v[0]: expected");
@@ -154,7 +106,7 @@ mod tests {
 
     #[test]
     fn matrices_have_a_shape() {
-        let copy: Operation<f64> = |record| Ok(Answer::new().matrix("m", &record.given.matrix("m")?));
+        let copy: Operation<f64> = |record| Ok(Answer::new().matrix("m", &record.matrix("m")?));
         assert_eq!(verdict(copy, json!({"m": [[1, 2], [3, 4]]})), Verdict::Holds);
         fails(verdict(copy, json!({"m": [[1, 2], [3, 5]]})), "m[1][1]: expected 5");
         fails(verdict(copy, json!({"m": [1, 2]})), "m[0]: expected a row");
@@ -182,15 +134,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_no_pass() {
-        let damaged: Operation<f64> = |record| record.given.vector("w").map(|_| Answer::new());
+        let damaged: Operation<f64> = |record| record.vector("w").map(|_| Answer::new());
         fails(verdict(damaged, json!({})), "the case itself is damaged: w");
-        let refused: Operation<f64> =
-            |record| Ok(record.given.matrix("m")?.range(0, 3, 0, 1).map(|_| Answer::new())?);
+        let refused: Operation<f64> = |record| Ok(record.matrix("m")?.range(0, 3, 0, 1).map(|_| Answer::new())?);
         fails(verdict(refused, json!({})), "came the error: rows 0..3");
         let panics: Operation<f64> = |_| panic!("on purpose");
         fails(verdict(panics, json!({})), "came a panic: on purpose");
         let unheard_of = json!({"op": "unheard-of", "type": "f32", "in": {}, "out": {}});
-        let case = Case { id: "x".into(), names: vec![], value: unheard_of };
-        assert_eq!(judge::<f32>(&case, operation_of), Verdict::NotRun);
+        assert_eq!(judge::<f32>(&unheard_of, operation_of), Verdict::NotRun);
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::case::{ManifestCase, Output, Precision};
 use super::table::{Entry, Format, Table};
+use crate::{near, unless};
 
 /// Rule 2: no log or cepstral value must be closer than this.
 const LOG_FLOOR: f64 = 5e-4;
@@ -107,9 +108,9 @@ impl Judge<'_> {
         let expected = format.read(expected).map_err(|error| format!("the known answer is damaged: {error}"))?;
         if let Some(dims) = &output.dims {
             let recorded = expected.entries.iter().all(|entry| dims.get(&entry.key) == Some(&entry.dims));
-            if !recorded || dims.len() != expected.entries.len() {
-                return Err("the known answer is damaged: its keys and dims are not those of the manifest".into());
-            }
+            check(recorded && dims.len() == expected.entries.len(), || {
+                "the known answer is damaged: its keys and dims are not those of the manifest".into()
+            })?;
         }
         let actual =
             format.read(actual).map_err(|error| format!("expected {format:?}, came bytes that are not: {error}"))?;
@@ -125,16 +126,12 @@ impl Judge<'_> {
     fn values(&self, expected: &Table, actual: &Table) -> Result<(), String> {
         let mut differences = Vec::new();
         for (b, a) in expected.entries.iter().zip(&actual.entries) {
-            for (frame, (b_row, a_row)) in b.rows.iter().zip(&a.rows).enumerate() {
-                for (column, (&b_value, &a_value)) in b_row.iter().zip(a_row).enumerate() {
-                    let bound = self.bound(&b.key, frame, b_row, column);
-                    if !close(a_value, b_value, bound) {
-                        let key = &b.key;
-                        differences.push(format!(
-                            "key '{key}', frame {frame}, column {column}: expected {b_value} within {bound:e}, came {a_value}"
-                        ));
-                    }
-                }
+            for (frame, row, column, b_value, a_value) in cells(b, a) {
+                let bound = self.bound(&b.key, frame, row, column);
+                differences.extend(unless(near(b_value, a_value, bound), || {
+                    let place = format!("key '{}', frame {frame}, column {column}", b.key);
+                    format!("{place}: expected {b_value} within {bound:e}, came {a_value}")
+                }));
             }
         }
         match differences.split_first() {
@@ -182,35 +179,26 @@ impl Judge<'_> {
         let bound = self.log_bound();
         let (mut total, mut off) = (0u32, 0u32);
         for (b, a) in expected.entries.iter().zip(&actual.entries) {
-            for (frame, (b_row, a_row)) in b.rows.iter().zip(&a.rows).enumerate() {
-                for (column, (&b_value, &a_value)) in b_row.iter().zip(a_row).enumerate() {
-                    total += 1;
-                    off += u32::from(!close(a_value, b_value, bound));
-                    if !close(a_value, b_value, bound.max(off_bound)) {
-                        return Err(format!(
-                            "key '{}', frame {frame}, column {column}: expected {b_value} within {off_bound:e}, came {a_value}",
-                            b.key
-                        ));
-                    }
-                }
+            let key = &b.key;
+            for (frame, _, column, b_value, a_value) in cells(b, a) {
+                total += 1;
+                off += u32::from(!near(b_value, a_value, bound));
+                check(near(b_value, a_value, bound.max(off_bound)), || {
+                    let place = format!("key '{key}', frame {frame}, column {column}");
+                    format!("{place}: expected {b_value} within {off_bound:e}, came {a_value}")
+                })?;
             }
             for column in 0..b.dims.1 {
-                let (b_mean, a_mean) = (mean(b, column), mean(a, column));
-                if !close(a_mean, b_mean, PITCHPROC_MEAN) {
-                    return Err(format!(
-                        "key '{}', mean of column {column}: expected {b_mean} within {PITCHPROC_MEAN}, came {a_mean}",
-                        b.key
-                    ));
-                }
+                let (b, a) = (mean(b, column), mean(a, column));
+                check(near(b, a, PITCHPROC_MEAN), || {
+                    format!("key '{key}', mean of column {column}: expected {b} within {PITCHPROC_MEAN}, came {a}")
+                })?;
             }
         }
         let allowed = (OFF_FRACTION + OFF_FACTOR * fraction) * f64::from(total);
-        if f64::from(off) > allowed {
-            return Err(format!(
-                "expected at most {allowed:.1} of {total} values further off than {bound:e}, came {off}"
-            ));
-        }
-        Ok(())
+        check(f64::from(off) <= allowed, || {
+            format!("expected at most {allowed:.1} of {total} values further off than {bound:e}, came {off}")
+        })
     }
 
     /// Column 0 is the NCCF, column 1 the pitch, which lies on a grid of lags.
@@ -227,44 +215,33 @@ impl Judge<'_> {
             if self.only_counts(&b.key) {
                 continue;
             }
+            let key = &b.key;
             for (frame, (b_row, a_row)) in b.rows.iter().zip(&a.rows).enumerate() {
                 let (&[b_nccf, b_pitch], &[a_nccf, a_pitch]) = (&b_row[..], &a_row[..]) else {
-                    return Err(format!(
-                        "the known answer is damaged: key '{}' has {} columns, not 2",
-                        b.key, b.dims.1
-                    ));
+                    return Err(format!("the known answer is damaged: key '{key}' has {} columns, not 2", b.dims.1));
                 };
                 let steps = ((a_pitch / b_pitch).ln() / step.ln_1p()).round();
                 let on_lag = b_pitch * (1.0 + step).powf(steps);
-                if !(steps.abs() <= max_steps && close(a_pitch, on_lag, PITCH_RELATIVE * on_lag.abs())) {
-                    return Err(format!(
-                        "key '{}', frame {frame}, pitch: expected {b_pitch} or up to {max_steps} lags of {step} away, came {a_pitch}",
-                        b.key
-                    ));
-                }
+                check(steps.abs() <= max_steps && near(on_lag, a_pitch, PITCH_RELATIVE * on_lag.abs()), || {
+                    let right = format!("{b_pitch} or up to {max_steps} lags of {step} away");
+                    format!("key '{key}', frame {frame}, pitch: expected {right}, came {a_pitch}")
+                })?;
                 let elsewhere = steps != 0.0;
                 off += u32::from(elsewhere);
                 let bound = if elsewhere { NCCF.max(NCCF_FACTOR * precision.nccf_off) } else { NCCF };
-                if !close(a_nccf, b_nccf, bound) {
-                    return Err(format!(
-                        "key '{}', frame {frame}, NCCF: expected {b_nccf} within {bound:e}, came {a_nccf}",
-                        b.key
-                    ));
-                }
+                check(near(b_nccf, a_nccf, bound), || {
+                    format!("key '{key}', frame {frame}, NCCF: expected {b_nccf} within {bound:e}, came {a_nccf}")
+                })?;
             }
             let (b_mean, a_mean) = (mean(b, 1), mean(a, 1));
-            if b.rows.len() >= MEAN_MIN_FRAMES && !close(a_mean, b_mean, mean_bound * b_mean) {
-                return Err(format!(
-                    "key '{}', mean pitch: expected {b_mean} within {mean_bound:e} of it, came {a_mean}",
-                    b.key
-                ));
-            }
+            check(b.rows.len() < MEAN_MIN_FRAMES || near(b_mean, a_mean, mean_bound * b_mean), || {
+                format!("key '{key}', mean pitch: expected {b_mean} within {mean_bound:e} of it, came {a_mean}")
+            })?;
         }
         let allowed = ((OFF_FRACTION + OFF_FACTOR * precision.pitch_off_fraction) * f64::from(total)).max(1.0);
-        if f64::from(off) > allowed {
-            return Err(format!("expected at most {allowed:.1} of {total} frames on another lag, came {off}"));
-        }
-        Ok(())
+        check(f64::from(off) <= allowed, || {
+            format!("expected at most {allowed:.1} of {total} frames on another lag, came {off}")
+        })
     }
 
     /// Signals whose pitch is not determined: unstable by the manifest, or constant.
@@ -296,23 +273,27 @@ fn same_bytes(expected: &[u8], actual: &[u8]) -> Result<(), String> {
 
 /// Same keys in the same order, same kinds and dims, same text around the numbers.
 fn same_shape(expected: &Table, actual: &Table) -> Result<(), String> {
+    let describe = |entry: &Entry| format!("key '{}' {} {} x {}", entry.key, entry.kind, entry.dims.0, entry.dims.1);
     for (b, a) in expected.entries.iter().zip(&actual.entries) {
-        let describe =
-            |entry: &Entry| format!("key '{}' {} {} x {}", entry.key, entry.kind, entry.dims.0, entry.dims.1);
-        if describe(b) != describe(a) {
-            return Err(format!("expected {}, came {}", describe(b), describe(a)));
-        }
+        let (b, a) = (describe(b), describe(a));
+        check(b == a, || format!("expected {b}, came {a}"))?;
     }
-    if expected.entries.len() != actual.entries.len() {
-        return Err(format!("expected {} keys, came {}", expected.entries.len(), actual.entries.len()));
-    }
+    let (b, a) = (expected.entries.len(), actual.entries.len());
+    check(b == a, || format!("expected {b} keys, came {a}"))?;
     same_bytes(expected.layout.as_bytes(), actual.layout.as_bytes())
         .map_err(|error| format!("layout of the text, {error}"))
 }
 
-/// NaN in the answer requires NaN (any sign), an infinity the same one.
-fn close(a: f64, b: f64, bound: f64) -> bool {
-    if b.is_nan() { a.is_nan() } else { a == b || (a - b).abs() <= bound }
+/// The difference `tell` as an error, unless `holds`.
+fn check(holds: bool, tell: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(tell()) }
+}
+
+/// Each number of an entry and ours, after its frame, the whole row and its column.
+fn cells<'a>(b: &'a Entry, a: &'a Entry) -> impl Iterator<Item = (usize, &'a [f64], usize, f64, f64)> {
+    b.rows.iter().zip(&a.rows).enumerate().flat_map(|(frame, (b, a))| {
+        b.iter().zip(a).enumerate().map(move |(column, (&b_value, &a_value))| (frame, &b[..], column, b_value, a_value))
+    })
 }
 
 fn largest_magnitude(row: &[f64]) -> f64 {

@@ -8,11 +8,11 @@ use kaldera::lod::{
 };
 use serde_json::Value;
 
-use super::Stop;
-use super::plain::{Came, Number, compare, tensor};
+use super::plain::{Float, Results, compare, optional, tensor};
+use crate::{Stop, field, list, unless};
 
 /// Runs a case of either kind.
-pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
+pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     let op = case["op"].as_str().unwrap_or_default();
     match (op, case["inputs"]["X"]["dtype"].as_str().unwrap_or_default()) {
         ("DynamicRNN", "f32") => network::<f32>(case),
@@ -23,42 +23,33 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     }
 }
 
-/// A type of values that the operators take.
-pub(super) trait Float: Number + kaldera::base::Real {}
-impl Float for f32 {}
-impl Float for f64 {}
-
 /// `rank_table+segment+concat`, perhaps with `+reorder+shrink`.
 fn steps<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     let expected = &case["outputs"];
     let x = tensor::<T>(&case["inputs"]["X"])?;
-    let level = case["attrs"]["level"].as_u64().and_then(|level| usize::try_from(level).ok());
-    let table = x.lod().rank_table(level.ok_or_else(|| Stop::Damaged("no level".into()))?)?;
-    let mut differences = Vec::new();
-    if expected["max_sequence_len"] != table.max_sequence_len() {
-        differences.push(format!("expected {} steps, came {}", expected["max_sequence_len"], table.max_sequence_len()));
-    }
+    let table = x.lod().rank_table(field(&case["attrs"], "level")?)?;
+    let (right, came) = (&expected["max_sequence_len"], table.max_sequence_len());
+    let mut differences = unless(*right == came, || format!("expected {right} steps, came {came}"));
     let segments = segment_inputs(&x, &table)?;
     let tensors: Vec<LodTensor<T>> = (0..segments.num_steps()).map(|step| segments.step_tensor(step)).collect();
-    let answers = expected["steps"].as_array().ok_or_else(|| Stop::Damaged("no steps".into()))?;
-    if answers.len() != tensors.len() {
-        differences.push(format!("expected {} steps, came {}", answers.len(), tensors.len()));
-    }
+    let answers = list(expected, "steps")?;
+    let (right, came) = (answers.len(), tensors.len());
+    differences.extend(unless(right == came, || format!("expected {right} steps, came {came}")));
     for (answer, came) in answers.iter().zip(&tensors) {
-        differences.extend(compare("steps", answer, &came.into())?);
+        differences.extend(compare("steps", answer, came)?);
     }
     let concat = concat_outputs(&Segments::from_steps(&table, &tensors)?)?;
-    differences.extend(compare("concat", &expected["concat"], &(&concat).into())?);
+    differences.extend(compare("concat", &expected["concat"], &concat)?);
     if !expected["reordered_x"].is_null() {
         let reordered = init_states(&x, &x.lod().rank_table(0)?)?;
-        differences.extend(compare("reordered_x", &expected["reordered_x"], &(&reordered).into())?);
+        differences.extend(compare("reordered_x", &expected["reordered_x"], &reordered)?);
     }
     if !expected["reordered_h"].is_null() {
         let memory = init_states(&tensor::<T>(&case["inputs"]["H"])?, &table)?;
-        differences.extend(compare("reordered_h", &expected["reordered_h"], &(&memory).into())?);
+        differences.extend(compare("reordered_h", &expected["reordered_h"], &memory)?);
         for (step, expected) in expected["shrunk_h"].as_object().into_iter().flatten() {
             let step: usize = step.parse().map_err(|_| Stop::Damaged(format!("step {step}")))?;
-            differences.extend(compare("shrunk_h", expected, &(&shrink_state(&memory, &table, step)?).into())?);
+            differences.extend(compare("shrunk_h", expected, &shrink_state(&memory, &table, step)?)?);
         }
     }
     Ok(differences)
@@ -70,39 +61,26 @@ fn network<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     let input = |name: &str| tensor::<T>(&case["inputs"][name]);
     let (x, w, u, b) = (input("X")?, input("W")?, input("U")?, input("b")?);
     let table = x.lod().rank_table(0)?;
-    let h0 = match case["inputs"]["H0"].is_null() {
-        true => fill_states(&table, &[u.num_rows()], T::ZERO)?,
-        false => input("H0")?,
+    let h0 = match optional(&case["inputs"]["H0"])? {
+        None => fill_states(&table, &[u.num_rows()], T::ZERO)?,
+        Some(h0) => h0,
     };
-    let constant = match case["inputs"]["S"].is_null() {
-        true => None,
-        false => Some((init_states(&input("S")?, &table)?, input("V")?)),
+    let constant = match optional(&case["inputs"]["S"])? {
+        None => None,
+        Some(s) => Some((init_states(&s, &table)?, input("V")?)),
     };
     let cell = Cell { table: &table, w: &w, u: &u, b: &b, constant };
     let (xs, memory) = (segment_inputs(&x, &table)?, init_states(&h0, &table)?);
     let hs = cell.forward(&xs, &memory)?;
-    let out = concat_outputs(&hs)?;
-    let mut results: Vec<(&str, Came)> = vec![("Out", (&out).into())];
+    let mut results = Results::default().output("Out", &concat_outputs(&hs)?);
     if !case["outputs"]["Last"].is_null() {
-        results.push(("Last", (&hs.last_steps(T::ZERO)?).into()));
+        results = results.output("Last", &hs.last_steps(T::ZERO)?);
     }
     let mut grad_hs = segment_inputs(&tensor::<T>(&case["out_grads"]["Out"])?, &table)?.into_packed();
-    if !case["out_grads"]["Last"].is_null() {
-        let more = Segments::last_steps_backward(&table, &tensor::<T>(&case["out_grads"]["Last"])?)?;
-        add(grad_hs.values_mut(), more.packed().values());
+    if let Some(last) = optional::<T>(&case["out_grads"]["Last"])? {
+        add(grad_hs.values_mut(), Segments::last_steps_backward(&table, &last)?.packed().values());
     }
-    let grads = cell.backward(&xs, &memory, &hs, &grad_hs)?;
-    let mut differences = Vec::new();
-    for (part, came) in [("outputs", &results), ("in_grads", &grads)] {
-        for (name, expected) in case[part].as_object().into_iter().flatten().filter(|(_, expected)| !expected.is_null())
-        {
-            match came.iter().find(|(found, _)| found == name) {
-                Some((_, came)) => differences.extend(compare(&format!("{part}.{name}"), expected, came)?),
-                None => differences.push(format!("{part}.{name}: expected {expected}, came nothing")),
-            }
-        }
-    }
-    Ok(differences)
+    cell.backward(results, &xs, &memory, &hs, &grad_hs)?.differences_of(case, ["outputs.", "in_grads."])
 }
 
 struct Cell<'a, T: Float> {
@@ -132,14 +110,15 @@ impl<T: Float> Cell<'_, T> {
         Ok(hs)
     }
 
-    /// The gradients of all inputs; `grad_hs` is the gradient of all states.
+    /// The results with the gradients of all inputs; `grad_hs` is the gradient of all states.
     fn backward(
         &self,
+        results: Results,
         xs: &Segments<T>,
         memory: &LodTensor<T>,
         hs: &Segments<T>,
         grad_hs: &LodTensor<T>,
-    ) -> Result<Vec<(&'static str, Came)>, Stop> {
+    ) -> Result<Results, Stop> {
         let (inputs, states) = (self.w.num_rows(), self.u.num_rows());
         let zeros =
             |like: &LodTensor<T>| like.like(like.num_rows(), vec![T::ZERO; like.values().len()], like.lod().clone());
@@ -177,18 +156,14 @@ impl<T: Float> Cell<'_, T> {
             multiply(plain(grad.values(), states), transposed(self.u.values(), states), wanted.values_mut());
         }
         let grad_h0 = init_states_backward(&shrink_state_backward(&wanted, memory)?, self.table)?;
-        let mut grads: Vec<(&'static str, Came)> = vec![
-            ("X", (&concat_outputs(&grad_xs)?).into()),
-            ("H0", (&grad_h0).into()),
-            ("W", (&grad_w).into()),
-            ("U", (&grad_u).into()),
-            ("b", (&grad_b.with_lod(Lod::none())?).into()),
-        ];
-        if let Some((grad_s, grad_v)) = &grad_constant {
-            grads.push(("S", (&init_states_backward(grad_s, self.table)?).into()));
-            grads.push(("V", grad_v.into()));
-        }
-        Ok(grads)
+        let results = results
+            .gradient("X", &concat_outputs(&grad_xs)?)
+            .gradient("H0", &grad_h0)
+            .gradient("W", &grad_w)
+            .gradient("U", &grad_u)
+            .gradient("b", &grad_b.with_lod(Lod::none())?);
+        let Some((grad_s, grad_v)) = &grad_constant else { return Ok(results) };
+        Ok(results.gradient("S", &init_states_backward(grad_s, self.table)?).gradient("V", grad_v))
     }
 }
 

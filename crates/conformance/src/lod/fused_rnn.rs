@@ -9,39 +9,27 @@ use kaldera::recurrent::{
 };
 use serde_json::Value;
 
-use super::Stop;
-use super::dynamic::Float;
-use super::plain::{Slots, differences, tensor};
+use super::plain::{Float, Results, optional, tensor};
+use crate::Stop;
+
+/// The numbers that `gru_unit` has for activations are their places.
+const ACTIVATIONS: [(&str, Activation); 4] = [
+    ("identity", Activation::Identity),
+    ("sigmoid", Activation::Sigmoid),
+    ("tanh", Activation::Tanh),
+    ("relu", Activation::Relu),
+];
 
 /// Runs the operator of a case forward and backward, and compares all that the case has answers
 /// for.
-pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
+pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     let inputs = &case["inputs"];
-    let dtype = inputs["Input"]["dtype"].as_str().or(inputs["X"]["dtype"].as_str()).unwrap_or_default();
-    match dtype {
-        "f32" => of_type::<f32>(case),
-        "f64" => of_type::<f64>(case),
-        _ => Err(Stop::NotRun),
-    }
-}
-
-fn of_type<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
-    let call = Call { case };
-    let results = match case["op"].as_str().unwrap_or_default() {
-        "lstm" => call.lstm::<T>("Hidden"),
-        "lstmp" => call.lstm::<T>("Projection"),
-        "gru" => call.gru::<T>(),
-        "gru_unit" => call.gru_unit::<T>(),
-        "lstm_unit" => call.lstm_unit::<T>(),
+    let results = match inputs["Input"]["dtype"].as_str().or(inputs["X"]["dtype"].as_str()) {
+        Some("f32") => Call { case }.run::<f32>(),
+        Some("f64") => Call { case }.run::<f64>(),
         _ => Err(Stop::NotRun),
     }?;
-    differences(case, &results.outputs, &results.gradients)
-}
-
-/// The results of a call, by the names of the slots.
-struct Results {
-    outputs: Slots,
-    gradients: Slots,
+    results.with_plain_gradients().differences(case)
 }
 
 struct Call<'a> {
@@ -49,17 +37,37 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    fn run<T: Float>(&self) -> Result<Results, Stop> {
+        match self.case["op"].as_str().unwrap_or_default() {
+            "lstm" => self.lstm::<T>("Hidden"),
+            "lstmp" => self.lstm::<T>("Projection"),
+            "gru" => {
+                let initial = self.optional("inputs", "H0")?;
+                let (y, results) = self.gru_over(&self.input::<T>("Input")?, initial.as_ref(), "H0")?;
+                Ok(results.output("Hidden", &y))
+            }
+            // One step: as many sequences of length 1.
+            "gru_unit" => {
+                let input = self.input::<T>("Input")?;
+                let input = input.with_lod(Lod::from_lengths(&[vec![1; input.num_rows()]])?)?;
+                let (y, results) = self.gru_over(&input, Some(&self.input("HiddenPrev")?), "HiddenPrev")?;
+                Ok(results.output("Hidden", &y.with_lod(Lod::none())?))
+            }
+            "lstm_unit" => self.lstm_unit::<T>(),
+            _ => Err(Stop::NotRun),
+        }
+    }
+
     fn input<T: Float>(&self, name: &str) -> Result<LodTensor<T>, Stop> {
         tensor(&self.case["inputs"][name])
     }
 
     fn optional<T: Float>(&self, part: &str, name: &str) -> Result<Option<LodTensor<T>>, Stop> {
-        let value = &self.case[part][name];
-        if value.is_null() { Ok(None) } else { Ok(Some(tensor(value)?)) }
+        optional(&self.case[part][name])
     }
 
     fn flag(&self, name: &str) -> bool {
-        self.case["attrs"][name].as_bool().unwrap_or_default()
+        self.case["attrs"][name] == true
     }
 
     /// A limit, of which 0 stands for none.
@@ -70,13 +78,9 @@ impl Call<'_> {
     /// An activation by name, or by the number that `gru_unit` has for it.
     fn activation(&self, name: &str) -> Result<Activation, Stop> {
         let attr = &self.case["attrs"][name];
-        match attr.as_str().unwrap_or(["identity", "sigmoid", "tanh", "relu"].get(index(attr)).unwrap_or(&"")) {
-            "identity" => Ok(Activation::Identity),
-            "sigmoid" => Ok(Activation::Sigmoid),
-            "tanh" => Ok(Activation::Tanh),
-            "relu" => Ok(Activation::Relu),
-            _ => Err(Stop::NotRun),
-        }
+        let mut all = ACTIVATIONS.iter().enumerate();
+        let found = all.find(|(code, (name, _))| attr == name || attr == code);
+        found.map(|(_, (_, activation))| *activation).ok_or(Stop::NotRun)
     }
 
     fn direction(&self) -> Direction {
@@ -116,41 +120,26 @@ impl Call<'_> {
         let (grad_y, grad_cells) = (self.optional("out_grads", output)?, self.optional("out_grads", "Cell")?);
         let grads = saved.backward(OutputGradients { y: grad_y.as_ref(), last: None, cells: grad_cells.as_ref() })?;
         let weights = grads.weights.to_paddle()?;
-        let mut gradients = vec![
-            ("Input", permuted(&grads.x, |values| to_paddle_order(Gates::Lstm, hidden, values))?),
-            ("Weight", plain(&weights.weight)?),
-            ("H0", grads.initial.h),
-            ("C0", grads.initial.c),
-        ];
-        gradients.extend(weights.bias.map(|bias| Ok::<_, Stop>(("Bias", row(&bias)?))).transpose()?);
-        gradients.extend(weights.proj_weight.map(|weight| Ok::<_, Stop>(("ProjWeight", plain(&weight)?))).transpose()?);
-        Ok(Results {
-            outputs: vec![(output, vec![(&out.y).into()]), ("Cell", vec![(&cells).into()])],
-            gradients: without_lod(gradients)?,
-        })
+        let input = permuted(&grads.x, |values| to_paddle_order(Gates::Lstm, hidden, values))?;
+        let proj_weight: Option<_> = weights.proj_weight.as_ref().map(plain).transpose()?;
+        Ok(Results::default()
+            .output(output, &out.y)
+            .output("Cell", &cells)
+            .gradient("Input", &input)
+            .gradient("Weight", &plain(&weights.weight)?)
+            .gradient("H0", &grads.initial.h)
+            .gradient("C0", &grads.initial.c)
+            .gradients("Bias", weights.bias.as_ref().map(row).transpose()?.as_slice())
+            .gradients("ProjWeight", proj_weight.as_slice()))
     }
 
-    fn gru<T: Float>(&self) -> Result<Results, Stop> {
-        let initial = self.optional("inputs", "H0")?;
-        let input = self.input::<T>("Input")?;
-        let (y, grads) = self.gru_over(&input, initial.as_ref())?;
-        Ok(Results { outputs: vec![("Hidden", vec![(&y).into()])], gradients: without_lod(grads)? })
-    }
-
-    /// One step: as many sequences of length 1.
-    fn gru_unit<T: Float>(&self) -> Result<Results, Stop> {
-        let input = self.input::<T>("Input")?;
-        let input = input.with_lod(Lod::from_lengths(&[vec![1; input.num_rows()]])?)?;
-        let (y, mut grads) = self.gru_over(&input, Some(&self.input::<T>("HiddenPrev")?))?;
-        grads.iter_mut().filter(|(name, _)| *name == "H0").for_each(|(name, _)| *name = "HiddenPrev");
-        Ok(Results { outputs: without_lod(vec![("Hidden", y)])?, gradients: without_lod(grads)? })
-    }
-
+    /// The output, and the results without it; the gradient of the initial state is under `h0`.
     fn gru_over<T: Float>(
         &self,
         input: &LodTensor<T>,
         initial: Option<&LodTensor<T>>,
-    ) -> Result<(LodTensor<T>, Tensors<T>), Stop> {
+        h0: &'static str,
+    ) -> Result<(LodTensor<T>, Results), Stop> {
         let weight = self.input::<T>("Weight")?;
         let hidden = weight.num_rows();
         let bias = self.optional::<T>("inputs", "Bias")?.as_ref().map(vector);
@@ -169,13 +158,12 @@ impl Call<'_> {
             self.optional::<T>("out_grads", "Hidden")?.map(|grad| grad.with_lod(input.lod().clone())).transpose()?;
         let grads = saved.backward(OutputGradients { y: grad_y.as_ref(), ..OutputGradients::default() })?;
         let weights = grads.weights.to_paddle()?;
-        let mut gradients = vec![
-            ("Input", permuted(&grads.x, |values| to_paddle_order(Gates::Gru, hidden, values))?),
-            ("Weight", LodTensor::from_vec([hidden, 3 * hidden], weights.weight, Lod::none())?),
-            ("H0", grads.initial.h),
-        ];
-        gradients.extend(weights.bias.map(|bias| Ok::<_, Stop>(("Bias", row(&bias)?))).transpose()?);
-        Ok((out.y, gradients))
+        let results = Results::default()
+            .gradient("Input", &permuted(&grads.x, |values| to_paddle_order(Gates::Gru, hidden, values))?)
+            .gradient("Weight", &LodTensor::from_vec([hidden, 3 * hidden], weights.weight, Lod::none())?)
+            .gradient(h0, &grads.initial.h)
+            .gradients("Bias", weights.bias.as_ref().map(row).transpose()?.as_slice());
+        Ok((out.y, results))
     }
 
     /// The step after the products: gates i, f, o and the candidate are given, and the state
@@ -187,10 +175,8 @@ impl Call<'_> {
         let hidden = c.width();
         let reorder = |values: &[T]| {
             let rows = values.chunks_exact(4 * hidden.max(1));
-            Ok(rows
-                .flat_map(|row| ORDER.into_iter().flat_map(|i| &row[i * hidden..(i + 1) * hidden]))
-                .copied()
-                .collect())
+            let row = |row: &[T]| ORDER.map(|i| row[i * hidden..(i + 1) * hidden].to_vec()).concat();
+            Ok(rows.flat_map(row).collect())
         };
         let forget_bias = T::from_f64(self.case["attrs"]["forget_bias"].as_f64().unwrap_or_default());
         let mut bias = Vector::zeros(4 * hidden);
@@ -205,27 +191,23 @@ impl Call<'_> {
         let lstm = Lstm { options: LstmOptions::default(), weights };
         let lod = Lod::from_lengths(&[vec![1; x.num_rows()]])?;
         let initial = State { c, ..State::zeros(x.num_rows(), hidden, 0) };
-        let (out, saved) =
-            lstm.forward(&permuted(&x.with_lod(lod.clone())?, reorder)?, Direction::Forward, Some(&initial))?;
+        let x = permuted(&x.with_lod(lod.clone())?, reorder)?;
+        let (out, saved) = lstm.forward(&x, Direction::Forward, Some(&initial))?;
         let with_lod = |name| {
             Ok::<_, Stop>(self.optional::<T>("out_grads", name)?.map(|grad| grad.with_lod(lod.clone())).transpose()?)
         };
         let (grad_h, grad_c) = (with_lod("H")?, with_lod("C")?);
         let grads = saved.backward(OutputGradients { y: grad_h.as_ref(), last: None, cells: grad_c.as_ref() })?;
-        let gradients = vec![("X", permuted(&grads.x, reorder)?), ("C_prev", grads.initial.c)];
-        Ok(Results { outputs: without_lod(vec![("H", out.y), ("C", out.last.c)])?, gradients: without_lod(gradients)? })
+        Ok(Results::default()
+            .output("H", &out.y.with_lod(Lod::none())?)
+            .output("C", &out.last.c.with_lod(Lod::none())?)
+            .gradient("X", &permuted(&grads.x, reorder)?)
+            .gradient("C_prev", &grads.initial.c))
     }
 }
 
-type Tensors<T> = Vec<(&'static str, LodTensor<T>)>;
-
-fn index(attr: &Value) -> usize {
-    attr.as_u64().and_then(|code| usize::try_from(code).ok()).unwrap_or(usize::MAX)
-}
-
 fn matrix<T: Float>(tensor: &LodTensor<T>) -> Result<Matrix<T>, Stop> {
-    let matrix = Matrix::from_vec(tensor.num_rows(), tensor.width(), tensor.values().to_vec());
-    matrix.map_err(|error| Stop::Damaged(error.to_string()))
+    Ok(Matrix::from_vec(tensor.num_rows(), tensor.width(), tensor.values().to_vec())?)
 }
 
 fn vector<T: Float>(tensor: &LodTensor<T>) -> Vector<T> {
@@ -246,9 +228,4 @@ fn permuted<T: Float>(
     order: impl FnOnce(&[T]) -> Result<Vec<T>, kaldera::recurrent::Error>,
 ) -> Result<LodTensor<T>, Stop> {
     Ok(tensor.like(tensor.num_rows(), order(tensor.values())?, tensor.lod().clone())?)
-}
-
-/// Paddle's gradients have no LoD.
-fn without_lod<T: Float>(tensors: Tensors<T>) -> Result<Slots, Stop> {
-    tensors.into_iter().map(|(name, tensor)| Ok((name, vec![(&tensor.with_lod(Lod::none())?).into()]))).collect()
 }

@@ -3,14 +3,18 @@
 use kaldera::lod::{Lod, LodTensor, concat_outputs, init_states, init_states_backward, segment_inputs};
 use serde_json::{Value, json};
 
-use super::Stop;
-use super::plain::{lod_of, numbers};
+use super::plain::lod_of;
+use crate::{Stop, field, unless};
 
 /// Segments and concatenates the tensor of a case, and compares every index.
-pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
+pub(crate) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     let lod = lod_of(case)?;
-    let level = usize::try_from(case["level"].as_u64().unwrap_or(0)).map_err(|_| Stop::Damaged("level".into()))?;
-    let x = rows(&case["x"], lod)?;
+    let level = field::<Option<usize>>(case, "level")?.unwrap_or(0);
+    let x: Vec<Vec<i64>> = match field(case, "x") {
+        Ok(rows) => rows,
+        Err(_) => field::<Vec<i64>>(case, "x")?.into_iter().map(|x| vec![x]).collect(),
+    };
+    let x = LodTensor::from_vec([x.len(), x.first().map_or(1, Vec::len)], x.concat(), lod)?;
     let table = x.lod().rank_table(level)?;
     let segments = segment_inputs(&x, &table)?;
     let mut came = json!({"order": table.order()});
@@ -25,16 +29,14 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
         came["packed_to_row_reversed"] = json!(reversed.packed_to_entry());
         came["last_packed_row_of_seq"] = json!(packed.last_positions());
         came["packed"] = values(segments.packed());
-        let boot = numbers::<i64>(&case["boot"])?;
+        let boot = field::<Vec<i64>>(case, "boot")?;
         let boot = LodTensor::from_vec([boot.len()], boot, Lod::none())?;
         let sorted = init_states(&boot, &table)?;
         came["boot_sorted"] = json!(sorted.values());
-        if init_states_backward(&sorted, &table)? != boot {
-            differences.push("boot: its way back leads elsewhere".into());
-        }
-        if concat_outputs(&segment_inputs(&x, &reversed)?)? != x {
-            differences.push("x: from its end, it does not come back".into());
-        }
+        let back = init_states_backward(&sorted, &table)?;
+        differences.extend(unless(back == boot, || "boot: its way back leads elsewhere".into()));
+        let back = concat_outputs(&segment_inputs(&x, &reversed)?)?;
+        differences.extend(unless(back == x, || "x: from its end, it does not come back".into()));
     } else {
         came["steps"] = (0..segments.num_steps())
             .map(|step| {
@@ -51,23 +53,12 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
             })
             .collect();
     }
-    if concat_outputs(&segments)? != x {
-        differences.push("x: it does not come back".into());
-    }
+    differences.extend(unless(concat_outputs(&segments)? == x, || "x: it does not come back".into()));
     for (name, came) in came.as_object().into_iter().flatten() {
-        if case[name] != *came {
-            differences.push(format!("{name}: expected {}, came {came}", case[name]));
-        }
+        let right = &case[name];
+        differences.extend(unless(right == came, || format!("{name}: expected {right}, came {came}")));
     }
     Ok(differences)
-}
-
-/// A tensor from a list of rows.
-fn rows(value: &Value, lod: Lod) -> Result<LodTensor<i64>, Stop> {
-    let rows = value.as_array().ok_or_else(|| Stop::Damaged("no rows".into()))?;
-    let width = rows.first().and_then(Value::as_array).map_or(1, Vec::len);
-    let values = rows.iter().map(numbers::<i64>).collect::<Result<Vec<_>, _>>()?.concat();
-    Ok(LodTensor::from_vec([rows.len(), width], values, lod)?)
 }
 
 /// A list of rows.

@@ -4,7 +4,7 @@ use kaldera::tensor::{IndexEntry, Layout, Order, Tensor, TensorView};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Stop;
+use crate::Stop;
 
 /// A tensor in C order whose elements are 0, 1, 2, ..
 pub(super) fn root(shape: &[usize]) -> Result<Tensor<i32>, Stop> {
@@ -46,12 +46,12 @@ pub(super) fn index(entries: &[Value]) -> Result<Vec<IndexEntry>, Stop> {
     entries.iter().map(entry).collect()
 }
 
-/// The order that a case names; `A` is the order in which the elements are contiguous.
-pub(super) fn order(case: &Value, layout: &Layout) -> Result<Order, Stop> {
-    match case["order"].as_str() {
-        Some("C") => Ok(Order::C),
-        Some("F") => Ok(Order::F),
-        Some("A") => Ok(layout.natural_order()),
-        other => Err(Stop::Damaged(format!("order {other:?}"))),
+/// The order that a case names; `A` is the order in which the elements of an array are contiguous.
+pub(super) fn order(case: &Value, layout: Option<&Layout>) -> Result<Order, Stop> {
+    match (case["order"].as_str(), layout) {
+        (Some("C"), _) => Ok(Order::C),
+        (Some("F"), _) => Ok(Order::F),
+        (Some("A"), Some(layout)) => Ok(layout.natural_order()),
+        (other, _) => Err(Stop::Damaged(format!("order {other:?}"))),
     }
 }

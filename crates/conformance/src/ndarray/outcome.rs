@@ -3,7 +3,8 @@
 use kaldera::tensor::{Layout, TensorCow, TensorView};
 use serde_json::{Value, json};
 
-use crate::strided_slice::Answer;
+use crate::strided_slice::{Answer, check};
+use crate::unless;
 
 /// The most bit patterns of floats in a case.
 const MAX_BITS: usize = 12;
@@ -30,13 +31,12 @@ pub(super) enum Outcome {
 
 impl Outcome {
     pub(super) fn of_view(view: &TensorView<'_, i32>) -> Self {
-        let values = view.to_vec();
         // Reading element by element must not differ from copying.
-        if !view.iter().eq(&values) {
+        if !view.iter().eq(&view.to_vec()) {
             return Self::Disagree;
         }
-        let values = values.into_iter().map(i64::from).collect();
-        Self::Array { shape: view.shape().to_vec(), values, layout: Some(view.layout().clone()) }
+        let Answer { shape, values } = Answer::of(view);
+        Self::Array { shape, values, layout: Some(view.layout().clone()) }
     }
 
     pub(super) fn of_cow(cow: &TensorCow<'_, i32>) -> Self {
@@ -48,29 +48,26 @@ impl Outcome {
 
     /// The differences from the case.
     pub(super) fn differences(&self, case: &Value) -> Vec<String> {
-        let only = |fields: &[(&str, Value)]| {
-            let differs = |(key, came): &&(&str, Value)| case[*key] != *came;
-            let tell = |(key, came): &(&str, Value)| format!("{key}: expected {}, came {came}", case[*key]);
-            fields.iter().filter(differs).map(tell).collect()
-        };
         match self {
             Self::Array { shape, values, layout } => {
-                let answer = Answer { shape: shape.clone(), values: values.clone() };
-                let mut differences = answer.differences(case);
-                if case.get("scalar").is_some() {
-                    differences.push("expected a scalar, came an array".into());
-                }
-                differences.extend(place_differences(case, shape, layout.as_ref()));
-                differences
+                let is_array = case.get("scalar").is_none();
+                [
+                    Answer { shape: shape.clone(), values: values.clone() }.differences(case),
+                    unless(is_array, || "expected a scalar, came an array".into()),
+                    place_differences(case, shape, layout.as_ref()),
+                ]
+                .concat()
             }
-            Self::Scalar(values) => only(&[("scalar", json!(1)), ("o", json!([])), ("v", json!(values))]),
-            Self::Shape(shape) => only(&[("o", json!(shape))]),
-            Self::Offsets(offsets) => only(&[("v", json!(offsets))]),
-            Self::Coordinates(coordinates) => only(&[("coords", json!(coordinates))]),
-            Self::Integers(values) => only(&[("v", json!(values))]),
+            Self::Scalar(values) => {
+                [check(case, "scalar", 1), check(case, "o", json!([])), check(case, "v", &values[..])].concat()
+            }
+            Self::Shape(shape) => check(case, "o", &shape[..]),
+            Self::Offsets(offsets) => check(case, "v", &offsets[..]),
+            Self::Coordinates(coordinates) => check(case, "coords", &coordinates[..]),
+            Self::Integers(values) => check(case, "v", &values[..]),
             Self::Floats(values) => {
-                let bits = values.iter().take(MAX_BITS).map(|x| format!("{:016x}", x.to_bits()));
-                only(&[("n", json!(values.len())), ("bits", bits.collect())])
+                let bits: Value = values.iter().take(MAX_BITS).map(|x| format!("{:016x}", x.to_bits())).collect();
+                [check(case, "n", values.len()), check(case, "bits", bits)].concat()
             }
             Self::Disagree => vec!["two ways to ask for the same gave different answers".into()],
         }
@@ -82,26 +79,20 @@ impl Outcome {
 /// the strides of axes of length 1).
 fn place_differences(case: &Value, shape: &[usize], layout: Option<&Layout>) -> Vec<String> {
     let mut differences = Vec::new();
-    let mut check = |key: &str, came: Value| {
-        if case[key] != came {
-            differences.push(format!("{key}: expected {}, came {came}", case[key]));
-        }
-    };
-    let is_empty = shape.contains(&0);
     if case.get("view").is_some_and(|view| !view.is_null()) {
-        check("view", layout.is_some().into());
+        differences.extend(check(case, "view", layout.is_some()));
     }
     let Some(layout) = layout else { return differences };
     if case.get("c").is_some() {
-        check("c", i32::from(layout.is_contiguous()).into());
-        check("f", i32::from(layout.is_fortran()).into());
+        differences.extend(check(case, "c", i32::from(layout.is_contiguous())));
+        differences.extend(check(case, "f", i32::from(layout.is_fortran())));
     }
-    if case.get("off").is_some() && !is_empty && case["op"] != "strided" {
-        check("off", layout.offset().into());
+    if case.get("off").is_some() && !shape.contains(&0) && case["op"] != "strided" {
+        differences.extend(check(case, "off", layout.offset()));
         let strides = case["str"].as_array().map_or(&[][..], Vec::as_slice);
         let differs = |axis: usize| shape[axis] > 1 && strides[axis] != layout.strides()[axis];
         if strides.len() != shape.len() || (0..shape.len()).any(differs) {
-            check("str", json!(layout.strides()[..]));
+            differences.extend(check(case, "str", &layout.strides()[..]));
         }
     }
     differences

@@ -3,15 +3,20 @@
 use fsa::{Fsa, Graph};
 use serde_json::Value;
 
-use super::Stop;
 use super::text::{Strings, cost_of, counts, distances, read, some_strings};
+use crate::{Stop, field, near, unless};
 
 /// OpenFst rounds costs to 1/1024.
 const COST: f64 = 1e-3;
 
+/// An infinite cost is of no path, which is near no cost.
 pub(super) fn close(a: f64, b: f64) -> bool {
-    // Infinite: there is no such path, which is near no cost.
-    a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= COST * a.abs().max(b.abs()).max(1.0))
+    near(a, b, COST * a.abs().max(b.abs()).max(1.0))
+}
+
+/// Counts and language.
+pub(super) fn compare_both(case: &Value, came: &Graph<Fsa>) -> Result<Vec<String>, Stop> {
+    Ok([compare_counts(case, "info", came), compare_language(case, came)?].concat())
 }
 
 /// `info`, under the name `name`: states, arcs and final states must be as many.
@@ -19,29 +24,24 @@ pub(super) fn compare_counts(case: &Value, name: &str, came: &Graph<Fsa>) -> Vec
     let info = &case[name];
     let right = ["states", "arcs", "finals"].map(|what| info[what].as_u64().and_then(|n| usize::try_from(n).ok()));
     let came = counts(came);
-    if right == came.map(Some) {
-        vec![]
-    } else {
-        vec![format!("expected [states, arcs, finals] {right:?}, came {came:?}")]
-    }
+    unless(right == came.map(Some), || format!("expected [states, arcs, finals] {right:?}, came {came:?}"))
 }
 
 /// `shortest`, `samples` and `result`, those that the case has: the strings accepted and their
 /// costs.
 pub(super) fn compare_language(case: &Value, came: &Graph<Fsa>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
+    let samples = case["samples"].as_array().into_iter().flatten();
     if let Some(shortest) = case.get("shortest") {
         let best = distances(came, true).last().copied().unwrap_or(f64::INFINITY);
-        let right = if shortest.is_null() { f64::INFINITY } else { weight(shortest)? };
-        if !close(best, right) {
-            differences.push(format!("expected a best path of cost {right}, came {best}"));
-        }
-        if !shortest.is_null() {
-            differences.extend(compare_sample(shortest, came)?);
-        }
+        let right = if shortest.is_null() { f64::INFINITY } else { field(shortest, "weight")? };
+        differences.extend(unless(close(best, right), || format!("expected a best path of cost {right}, came {best}")));
     }
-    for sample in case["samples"].as_array().into_iter().flatten() {
-        differences.extend(compare_sample(sample, came)?);
+    for sample in case.get("shortest").filter(|shortest| !shortest.is_null()).into_iter().chain(samples) {
+        let strings: Strings = (field(sample, "ilabels")?, field(sample, "olabels")?);
+        let (right, cost) = (field(sample, "weight")?, cost_of(came, &strings));
+        let same = close(right, cost);
+        differences.extend(unless(same, || format!("expected {strings:?} with cost {right}, came {cost}")));
     }
     if let Some(result) = case["result"].as_str() {
         differences.extend(compare_some_strings(&read(result)?.graph, came));
@@ -52,24 +52,11 @@ pub(super) fn compare_language(case: &Value, came: &Graph<Fsa>) -> Result<Vec<St
 /// Strings of either are accepted by the other with the same cost.
 pub(super) fn compare_some_strings(right: &Graph<Fsa>, came: &Graph<Fsa>) -> Vec<String> {
     let strings = some_strings(right).into_iter().chain(some_strings(came));
-    let different = strings.filter_map(|strings| {
-        let costs = (cost_of(right, &strings), cost_of(came, &strings));
-        (!close(costs.0, costs.1)).then(|| format!("expected {strings:?} with cost {}, came {}", costs.0, costs.1))
+    let different = strings.flat_map(|strings| {
+        let (right, came) = (cost_of(right, &strings), cost_of(came, &strings));
+        unless(close(right, came), || format!("expected {strings:?} with cost {right}, came {came}"))
     });
     different.take(3).collect()
-}
-
-fn weight(value: &Value) -> Result<f64, Stop> {
-    value["weight"].as_f64().ok_or_else(|| Stop::Damaged("no weight".into()))
-}
-
-fn compare_sample(sample: &Value, came: &Graph<Fsa>) -> Result<Option<String>, Stop> {
-    let list = |name: &str| {
-        serde_json::from_value::<Vec<i32>>(sample[name].clone()).map_err(|why| Stop::Damaged(format!("{name}: {why}")))
-    };
-    let strings: Strings = (list("ilabels")?, list("olabels")?);
-    let (right, cost) = (weight(sample)?, cost_of(came, &strings));
-    Ok((!close(right, cost)).then(|| format!("expected {strings:?} with cost {right}, came {cost}")))
 }
 
 #[cfg(test)]

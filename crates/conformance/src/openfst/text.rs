@@ -6,7 +6,7 @@ use fsa::io::OpenFstText;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use serde_json::Value;
 
-use super::Stop;
+use crate::{Stop, list};
 
 /// A transducer of the case.
 pub(super) struct Machine {
@@ -27,14 +27,10 @@ pub(super) fn read(text: &str) -> Result<Machine, Stop> {
         named.extend(fields[..states].iter().filter_map(|state| state.parse::<usize>().ok()));
     }
     let start = named.first().copied().unwrap_or_default();
-    let turn = |state: usize| {
-        if state == start {
-            0
-        } else if state == 0 {
-            start
-        } else {
-            state
-        }
+    let turn = |state: usize| match state {
+        _ if state == start => 0,
+        0 => start,
+        _ => state,
     };
     let by_number = (0..graph.fsas().num_states().saturating_sub(1)).map(turn).collect();
     let mut seen = BTreeSet::new();
@@ -44,8 +40,7 @@ pub(super) fn read(text: &str) -> Result<Machine, Stop> {
 
 /// The inputs of a case.
 pub(super) fn inputs(case: &Value) -> Result<Vec<Machine>, Stop> {
-    let texts = case["inputs"].as_array().ok_or_else(|| Stop::Damaged("no inputs".into()))?;
-    texts.iter().map(|text| read(text.as_str().unwrap_or_default())).collect()
+    list(case, "inputs")?.iter().map(|text| read(text.as_str().unwrap_or_default())).collect()
 }
 
 /// The counts that OpenFst would give: states, arcs and final states.

@@ -1,7 +1,10 @@
 //! An array of integers as the answers of `strided_slice` and `ndarray` have it: in full, or a
 //! count and a hash.
 
+use kaldera::tensor::TensorView;
 use serde_json::Value;
+
+use crate::unless;
 
 /// A shape and all values in C order.
 pub(crate) struct Answer {
@@ -10,27 +13,28 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    pub(crate) fn of(view: &TensorView<'_, i32>) -> Self {
+        Self { shape: view.shape().to_vec(), values: view.to_vec().into_iter().map(i64::from).collect() }
+    }
+
     /// The differences from the case: shape `o`, and values `v` or their number `n` and hash `h`.
     pub(crate) fn differences(&self, case: &Value) -> Vec<String> {
         let Self { shape, values } = self;
-        let mut differences = Vec::new();
         if let Some(error) = case.get("err") {
             return vec![format!("expected the error {error}, came shape {shape:?}, values {values:?}")];
         }
-        let mut check = |key: &str, came: Value| {
-            if case[key] != came {
-                differences.push(format!("{key}: expected {}, came {came}", case[key]));
-            }
-        };
-        check("o", shape.clone().into());
-        if case.get("h").is_some() {
-            check("n", values.len().into());
-            check("h", hash(values).into());
-        } else {
-            check("v", values.clone().into());
+        let shape = check(case, "o", shape.clone());
+        if case.get("h").is_none() {
+            return [shape, check(case, "v", values.clone())].concat();
         }
-        differences
+        [shape, check(case, "n", values.len()), check(case, "h", hash(values))].concat()
     }
+}
+
+/// The difference of the field `key` of a case.
+pub(crate) fn check(case: &Value, key: &str, came: impl Into<Value>) -> Vec<String> {
+    let (right, came) = (&case[key], came.into());
+    unless(*right == came, || format!("{key}: expected {right}, came {came}"))
 }
 
 /// The README's hash of values.

@@ -38,6 +38,7 @@ setters! {
     ComposeOptions:
     epsilons, with_epsilons: Epsilons, "With this meaning of label 0.";
     inner_labels, with_inner_labels: Option<String>, "With the matched labels as this attribute.";
+    look_ahead, with_look_ahead: bool, "With look-ahead, or without.";
     limits, with_limits: Limits, "With these limits.";
 }
 

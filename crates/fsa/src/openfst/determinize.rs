@@ -510,7 +510,7 @@ impl Beam {
     }
 }
 
-impl Work<'_> {
+impl Determinizer<'_> {
     /// The subset with the best path through it first, so that this path is known when its arcs are
     /// looked at.
     fn run_best_first(&mut self) -> Result<(), Error> {

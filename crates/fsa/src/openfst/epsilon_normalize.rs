@@ -218,8 +218,8 @@ impl<'a> Normalizer<'a> {
     /// Checks that the memory in use is within the limits.
     fn check(&self, strings: &Strings, states: usize, arcs: usize) -> Result<(), Error> {
         /// A way, and its place in the table and in the queue, while these grow.
-        const BYTES_OF_WAY: usize = size_of::<Way>() + 40;
-        let ways = bytes_with(&self.ways, 1) / size_of::<Way>();
+        const BYTES_OF_WAY: usize = size_of::<EpsilonPath>() + 40;
+        let ways = bytes_with(&self.ways, 1) / size_of::<EpsilonPath>();
         let bytes = strings.bytes_with(1) + ways * BYTES_OF_WAY + self.bytes_made;
         self.limits.check(Operation::EpsilonNormalize, bytes, states, arcs)
     }

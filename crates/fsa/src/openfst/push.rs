@@ -96,7 +96,7 @@ fn push_one(
 }
 
 /// Pushes the scores of the way to the final state from behind the arcs to before them.
-fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
+fn push_scores(builder: &mut SortedFsaBuilder, scores: &[f64]) {
     for arc in &mut builder.arcs {
         let (src, dest) = arc.states();
         if scores[src].min(scores[dest]) > f64::NEG_INFINITY && arc.score > f32::NEG_INFINITY {

@@ -70,7 +70,7 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
 }
 
 /// Result of a depth-first search from the start.
-struct Walk {
+struct DepthFirstSearch {
     /// The states in the order in which they were left for good.
     finished: Vec<u32>,
     /// States from which the final state can be reached; if there are cycles, the states that were

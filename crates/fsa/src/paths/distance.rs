@@ -71,7 +71,7 @@ pub(crate) enum Direction {
     ToFinal,
 }
 
-/// Returns the score of all paths, or of the best one, from the start to each state of one FSA, or from
+/// The score of all paths, or of the best one, from the start to each state of one FSA, or from
 /// each to the final one, for scores that were rounded: a cycle with the sum 0 gains nothing.
 ///
 /// # Errors
@@ -82,7 +82,7 @@ pub(crate) fn distances_of_one(
     semiring: Semiring,
     direction: Direction,
 ) -> Result<Vec<f64>, Error> {
-    /// Sums end up in single precision, which has no digits below this.
+    /// Single precision, in which the sums end up, has no digits below this.
     const DELTA: f64 = 1e-9;
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
     of_one(i, fsa, semiring, DELTA, direction, ROUNDING, &mut scores)?;
@@ -156,7 +156,7 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
 /// [`best_to_final`] by going through the states from the last to the first, again and again, which
 /// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
 /// some cycles.
-fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
+fn best_in_few_sweeps(fsa: FsaView<'_>, rounding: f64, scores: &mut [f64]) -> Option<Vec<u32>> {
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
     scores[last] = 0.0;
@@ -179,7 +179,7 @@ fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> 
 pub(super) const NO_ARC: u32 = u32::MAX;
 
 /// A way from one state to another, in the direction of the search.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Link {
     to: u32,
     arc: u32,

@@ -272,7 +272,7 @@ struct Strings<'a> {
     labels: &'a [i32],
     /// For each state the best score to the final one.
     rest: Vec<f64>,
-    ways: Vec<Way>,
+    ways: Vec<StringPath>,
     /// For each state the way to it with the string at hand, if any.
     current: Vec<u32>,
 }
@@ -321,14 +321,14 @@ impl<'a> Strings<'a> {
     }
 
     /// Keeps a way.
-    fn add(&mut self, way: Way) -> Result<u32, Error> {
+    fn add(&mut self, way: StringPath) -> Result<u32, Error> {
         let at = Error::fit(Quantity::Ways, self.ways.len())?.cast_unsigned();
         self.ways.push(way);
         Ok(at)
     }
 
     /// The way over an arc after this one, with the label of the arc.
-    fn over(&self, arc: usize, before: u32) -> (Option<i32>, Way) {
+    fn over(&self, arc: usize, before: u32) -> (Option<i32>, StringPath) {
         let it = &self.fsa.arcs()[arc];
         let score = self.ways[before as usize].score + f64::from(it.score);
         let label = Some(self.labels[arc]).filter(|&label| label > EPSILON);
@@ -336,7 +336,7 @@ impl<'a> Strings<'a> {
     }
 
     /// The best score of a path that goes on from there.
-    fn reach(&self, way: &Way) -> f64 {
+    fn reach(&self, way: &StringPath) -> f64 {
         way.score + self.rest[way.state as usize]
     }
 

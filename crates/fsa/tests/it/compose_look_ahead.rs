@@ -1,4 +1,4 @@
-//! Composition with look-ahead beside composition without.
+//! Composition with look-ahead, compared with composition without it.
 
 use fsa::k2::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
 use fsa::{Arc, Error, FINAL, Fsa, Graph, Limits, Operation};
@@ -6,13 +6,11 @@ use proptest::prelude::*;
 
 /// With epsilons, parallel arcs, dead ends, and cycles.
 fn graph(seed: u64, salt: i32, sorted: bool) -> Graph<Fsa> {
-    let options = RandomFsaOptions {
-        acyclic: !seed.is_multiple_of(3),
-        connected: !seed.is_multiple_of(5),
-        max_symbol: 3,
-        max_num_arcs: 20,
-        ..RandomFsaOptions::default()
-    };
+    let options = RandomFsaOptions::default()
+        .with_acyclic(!seed.is_multiple_of(3))
+        .with_connected(!seed.is_multiple_of(5))
+        .with_max_symbol(3)
+        .with_max_num_arcs(20);
     let fsa = random_fsa(seed, &options).unwrap();
     let fsa = if sorted { arc_sort(&fsa).unwrap().0 } else { fsa };
     let output_acceptor =
@@ -35,9 +33,9 @@ proptest! {
         seed in 0..1_000_000_u64, epsilons in epsilons(), sorted: bool, inner: bool,
     ) {
         let (a, b) = (graph(seed, 1, sorted), graph(seed ^ 0x5a5a5, 2, sorted));
-        let options = ComposeOptions { epsilons, inner_labels: inner.then(|| "inner".to_owned()), ..Default::default() };
+        let options = ComposeOptions::default().with_epsilons(epsilons).with_inner_labels(inner.then(|| "inner".to_owned()));
         let right = a.compose_with(&b, &options).unwrap();
-        let ahead = a.compose_with(&b, &ComposeOptions { look_ahead: true, ..options }).unwrap();
+        let ahead = a.compose_with(&b, &options.with_look_ahead(true)).unwrap();
         prop_assert!(ahead.fsas().num_states() <= right.fsas().num_states());
         prop_assert!(ahead.fsas().num_arcs() <= right.fsas().num_arcs());
         prop_assert_eq!(ahead.connect().unwrap(), right.connect().unwrap());
@@ -47,10 +45,10 @@ proptest! {
     #[test]
     fn limits_are_kept(seed in 0..1_000_000_u64, max_bytes in 0..8000_usize) {
         let (a, b) = (graph(seed, 1, true), graph(seed ^ 0x5a5a5, 2, true));
-        let options = ComposeOptions { look_ahead: true, ..Default::default() };
+        let options = ComposeOptions::default().with_look_ahead(true);
         let right = a.compose_with(&b, &options).unwrap();
         let limits = Limits::default().with_max_bytes(max_bytes);
-        match a.compose_with(&b, &ComposeOptions { limits, ..options }) {
+        match a.compose_with(&b, &options.with_limits(limits)) {
             Ok(made) => prop_assert_eq!(made, right),
             Err(Error::Limit { limit, needed, .. }) => prop_assert!(limit < needed),
             Err(error) => prop_assert!(false, "{error}"),
@@ -66,7 +64,7 @@ fn states_that_lead_nowhere_are_left_out() {
     let spelling = Graph::new(Fsa::from_arcs(5, spelling.to_vec()).unwrap());
     let spelling = spelling.with_aux_labels(vec![0, 0, 7, 8, FINAL]).unwrap();
     let sizes = |look_ahead| {
-        let made = spelling.compose_with(&star(7..8), &ComposeOptions { look_ahead, ..Default::default() }).unwrap();
+        let made = spelling.compose_with(&star(7..8), &ComposeOptions::default().with_look_ahead(look_ahead)).unwrap();
         (made.fsas().num_states(), made.fsas().num_arcs())
     };
     assert_eq!((sizes(false), sizes(true)), ((5, 4), (4, 3)));
@@ -86,9 +84,9 @@ fn a_state_with_too_many_arcs_is_refused() {
             Fsa::from_arcs(2, [vec![Arc::new(0, 0, 5, 0.0); 3000], vec![Arc::new(0, 1, FINAL, 0.0)]].concat()).unwrap(),
         )
     };
-    let limited = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    let limited = ComposeOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     let refused = hub().compose_with(&hub(), &limited);
     assert!(matches!(refused, Err(Error::Limit { operation: Operation::Composition, limit: 1_048_576, .. })));
-    let enough = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    let enough = ComposeOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     assert!(star(1..5000).compose_with(&star(1..5000), &enough).is_ok());
 }

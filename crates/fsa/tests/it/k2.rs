@@ -218,7 +218,7 @@ proptest! {
         }
         let epsilons = if sequenced { Epsilons::Sequenced } else { Epsilons::AnyOrder };
         for look_ahead in [false, true] {
-            let made = a.compose_with(&b, &ComposeOptions { epsilons, look_ahead, ..Default::default() }).unwrap();
+            let made = a.compose_with(&b, &ComposeOptions::default().with_epsilons(epsilons).with_look_ahead(look_ahead)).unwrap();
             same(&right, &language_of_graph(&made), sequenced)?;
         }
         let turned = |language: Language| -> Language {

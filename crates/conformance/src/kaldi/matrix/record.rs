@@ -1,48 +1,82 @@
 //! A record of `matrix.json`, and the meaning of its fields.
 
-use std::fmt::Display;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
 use kaldera::base::Real;
 use kaldera::matrix::{Matrix, Trans, Vector};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Stop;
+use super::answer::Answer;
+use crate::{Number, Stop, field, float};
 
-/// A call and its result, in the precision `T`.
+/// A call and its result, in the precision `T`; it stands for its arguments.
 pub(super) struct Record<'a, T> {
     pub(super) op: &'a str,
-    /// The arguments.
-    pub(super) given: Fields<'a, T>,
+    given: Fields<'a, T>,
     /// The known answer; an operation looks at it only where that is one of several right ones.
     pub(super) out: Fields<'a, T>,
 }
 
+impl<'a, T> Deref for Record<'a, T> {
+    type Target = Fields<'a, T>;
+
+    fn deref(&self) -> &Fields<'a, T> {
+        &self.given
+    }
+}
+
 impl<'a, T: Real> Record<'a, T> {
     pub(super) fn new(value: &'a Value) -> Option<Self> {
-        let fields = |name| value.get(name).filter(|fields| fields.is_object());
-        Some(Self { op: value["op"].as_str()?, given: Fields::new(fields("in")?), out: Fields::new(fields("out")?) })
+        let fields =
+            |name| Some(Fields { value: value.get(name).filter(|fields| fields.is_object())?, of: PhantomData });
+        Some(Self { op: value["op"].as_str()?, given: fields("in")?, out: fields("out")? })
     }
+
+    /// The answer that is the vector `name` after a change.
+    pub(super) fn vector_after(
+        &self,
+        name: &'static str,
+        change: impl FnOnce(&mut Vector<T>) -> Result<(), Stop>,
+    ) -> Result<Answer, Stop> {
+        Ok(Answer::new().vector(name, &tried(&self.vector(name)?, change)?))
+    }
+
+    /// The answer that is the matrix `name` after a change.
+    pub(super) fn matrix_after(
+        &self,
+        name: &'static str,
+        change: impl FnOnce(&mut Matrix<T>) -> Result<(), Stop>,
+    ) -> Result<Answer, Stop> {
+        Ok(Answer::new().matrix(name, &tried(&self.matrix(name)?, change)?))
+    }
+}
+
+/// A copy after a change.
+pub(super) fn changed<M: Clone, R>(m: &M, change: impl FnOnce(&mut M) -> R) -> M {
+    let mut copy = m.clone();
+    change(&mut copy);
+    copy
+}
+
+/// A copy after a change that may fail.
+pub(super) fn tried<M: Clone, R, E>(m: &M, change: impl FnOnce(&mut M) -> Result<R, E>) -> Result<M, Stop>
+where
+    Stop: From<E>,
+{
+    let mut copy = m.clone();
+    change(&mut copy)?;
+    Ok(copy)
 }
 
 /// Named values.
 pub(super) struct Fields<'a, T> {
     pub(super) value: &'a Value,
-    precision: PhantomData<T>,
+    of: PhantomData<T>,
 }
 
-impl<T> Display for Fields<'_, T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.value.fmt(f)
-    }
-}
-
-impl<'a, T: Real> Fields<'a, T> {
-    fn new(value: &'a Value) -> Self {
-        Self { value, precision: PhantomData }
-    }
-
+impl<T: Real> Fields<'_, T> {
     /// Is there such a field?
     pub(super) fn has(&self, name: &str) -> bool {
         self.value.get(name).is_some()
@@ -50,7 +84,7 @@ impl<'a, T: Real> Fields<'a, T> {
 
     /// Anything that serde knows: integers, truths, texts, lists of them.
     pub(super) fn plain<P: DeserializeOwned>(&self, name: &str) -> Result<P, Stop> {
-        P::deserialize(&self.value[name]).map_err(|error| Stop::Damaged(format!("{name}: {error}")))
+        field(self.value, name)
     }
 
     /// `true` is transposed.
@@ -64,7 +98,7 @@ impl<'a, T: Real> Fields<'a, T> {
 
     /// A list of numbers: a vector, or the stored triangle of a packed matrix.
     pub(super) fn numbers(&self, name: &str) -> Result<Vec<T>, Stop> {
-        numbers(&self.value[name]).ok_or_else(|| Stop::Damaged(format!("{name}: no list of numbers")))
+        Ok(self.plain::<Vec<Number>>(name)?.into_iter().map(|x| T::from_f64(x.0)).collect())
     }
 
     pub(super) fn vector(&self, name: &str) -> Result<Vector<T>, Stop> {
@@ -73,32 +107,20 @@ impl<'a, T: Real> Fields<'a, T> {
 
     /// A list of rows; an empty one is 0 x 0.
     pub(super) fn matrix(&self, name: &str) -> Result<Matrix<T>, Stop> {
-        let damaged = || Stop::Damaged(format!("{name}: no list of rows of one length"));
-        let rows = self.value[name].as_array().ok_or_else(damaged)?;
-        let data = rows.iter().map(numbers).collect::<Option<Vec<Vec<T>>>>().ok_or_else(damaged)?;
-        let num_cols = data.first().map_or(0, Vec::len);
-        if data.iter().any(|row| row.len() != num_cols) {
-            return Err(damaged());
+        let rows: Vec<Vec<Number>> = self.plain(name)?;
+        let num_cols = rows.first().map_or(0, Vec::len);
+        if rows.iter().any(|row| row.len() != num_cols) {
+            return Err(Stop::Damaged(format!("{name}: no list of rows of one length")));
         }
-        Ok(Matrix::from_vec(rows.len(), num_cols, data.concat())?)
+        let data = rows.iter().flatten().map(|x| T::from_f64(x.0)).collect();
+        Ok(Matrix::from_vec(rows.len(), num_cols, data)?)
     }
 }
 
-fn numbers<T: Real>(value: &Value) -> Option<Vec<T>> {
-    value.as_array()?.iter().map(number).collect()
-}
-
-/// A number, or a string such as "inf" for a value that JSON has no number for.
+/// A number, rounded to `T`.
 ///
 /// The printed digits distinguish a float from its neighbours by far, so that rounding by way of
 /// a double gives the same float.
 pub(super) fn number<T: Real>(value: &Value) -> Option<T> {
-    let number = match value.as_str() {
-        Some("inf") => f64::INFINITY,
-        Some("-inf") => f64::NEG_INFINITY,
-        Some("nan") => f64::NAN,
-        Some(_) => return None,
-        None => value.as_f64()?,
-    };
-    Some(T::from_f64(number))
+    float(value).map(T::from_f64)
 }
