@@ -140,9 +140,8 @@ pub(crate) fn write_pieces(
         let mut file = OpenOptions::new().write(true).open(name).map_err(|error| failed(error.into()))?;
         return write_to(&mut file).map_err(failed);
     }
-    let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
+    let mut file = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
     write_to(&mut file).map_err(failed)?;
-    drop(file);
-    partial.finish().map_err(|error| Trouble::failed(&error))?;
+    file.finish().map_err(|error| Trouble::failed(&error))?;
     Ok(())
 }

@@ -141,8 +141,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let Some(format) = format else {
         return print_results(&log::for_stdout(&picture.text())).map(|()| ExitCode::SUCCESS);
     };
-    let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
-    drop(file);
+    let partial = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
     let unwritten = |reason: String| {
         // The error must not show the temporary name.
         let reason = reason.replace(&*partial.path().to_string_lossy(), &output);

@@ -1,30 +1,22 @@
 //! The outputs of features.
 
-mod ark_scp;
-mod hash;
-mod keys;
+mod durability;
+mod formats;
 mod lines;
-mod npz;
-mod partial;
-mod renames;
-mod resume;
-mod safetensors;
-mod staged;
-
-pub use self::lines::LineFile;
-pub use self::partial::PartialFile;
-pub(super) use self::partial::folder_of;
-pub use self::resume::{Found, RunId};
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
-use self::ark_scp::{Ark, ArkScp};
-use self::npz::Npz;
-use self::safetensors::Safetensors;
-use self::staged::Staged;
+pub(super) use self::durability::names::folder_of;
+pub use self::durability::partial::PartialFile;
+use self::durability::partial::publish;
+pub use self::durability::record::Found;
+use self::durability::record::{find, record_of, write_record};
+pub use self::durability::run_id::RunId;
+use self::formats::{Ark, Format, keys};
+pub use self::lines::LineFile;
 use crate::Error;
 
 /// The endings that [`FeatureFile::create`] knows, for help texts.
@@ -77,51 +69,14 @@ impl FeatureSink for Vec<(String, Matrix<f32>)> {
 #[derive(Debug)]
 pub struct FeatureFile {
     format: Format,
+    /// Everything that is written to a format that cannot be resumed is in an archive first. That
+    /// temporarily takes the disk space of both, and a second writing.
+    staging: Option<Ark>,
     path: PathBuf,
     run: Option<RunId>,
     keys: HashSet<String>,
-}
-
-#[derive(Debug)]
-enum Format {
-    ArkScp(ArkScp),
-    Npz(Npz),
-    Safetensors(Safetensors),
-    Staged(Staged),
-}
-
-impl Format {
-    fn create(path: &Path) -> Result<Self, Error> {
-        Ok(match path.extension().and_then(|ending| ending.to_str()) {
-            Some("ark") => Self::ArkScp(ArkScp::create(path)?),
-            Some("npz") => Self::Npz(Npz::create(path)?),
-            Some("safetensors") => Self::Safetensors(Safetensors::create(path)?),
-            _ => return Err(Error::UnknownFormat { path: path.to_owned() }),
-        })
-    }
-
-    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
-        match self {
-            Self::ArkScp(file) => file.write(key, features),
-            Self::Npz(file) => file.write(key, features),
-            Self::Safetensors(file) => file.write(key, features),
-            Self::Staged(file) => file.write(key, features),
-        }
-    }
-
-    /// The complete files, which only need their names, in the order in which they are to get
-    /// them; and the archive to remove then.
-    fn complete(self) -> Result<(Vec<PartialFile>, Option<Ark>), Error> {
-        Ok(match self {
-            Self::ArkScp(file) => (file.complete()?.into(), None),
-            Self::Npz(file) => (vec![file.complete()?], None),
-            Self::Safetensors(file) => (vec![file.complete()?], None),
-            Self::Staged(file) => {
-                let (files, staging) = file.complete()?;
-                (files, Some(staging))
-            }
-        })
-    }
+    /// The keys that an earlier run has written.
+    earlier: HashSet<String>,
 }
 
 impl FeatureFile {
@@ -131,7 +86,8 @@ impl FeatureFile {
     /// An unknown extension, a folder that is missing or cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
+        let (format, keys, earlier) = (Format::create(path)?, HashSet::new(), HashSet::new());
+        Ok(Self { format, staging: None, path: path.to_owned(), run: None, keys, earlier })
     }
 
     /// Resumes a file that an earlier run has not completed. The keys in it count as written
@@ -148,20 +104,14 @@ impl FeatureFile {
     /// The errors of [`create`](Self::create); [`Error::Write`] also if another process is
     /// writing it.
     pub fn resume(path: impl AsRef<Path>, run: RunId) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let (format, keys) = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("ark") => {
-                let file = ArkScp::resume(path, run)?;
-                let keys = file.earlier().clone();
-                (Format::ArkScp(file), keys)
-            }
-            _ => {
-                let file = Staged::resume(path, run)?;
-                let keys = file.earlier().clone();
-                (Format::Staged(file), keys)
-            }
-        };
-        Ok(Self { format, path: path.to_owned(), run: Some(run), keys })
+        let mut file = Self::create(&path)?;
+        let (ark, entries) = Ark::resume(path.as_ref(), run)?;
+        match &mut file.format {
+            Format::ArkScp(format) => format.resume(ark, &entries)?,
+            _ => file.staging = Some(ark),
+        }
+        let earlier: HashSet<String> = entries.into_iter().map(|(key, _)| key).collect();
+        Ok(Self { run: Some(run), keys: earlier.clone(), earlier, ..file })
     }
 
     /// Compares `path` with the output of `run`: the record `path.resume`, which
@@ -172,7 +122,7 @@ impl FeatureFile {
     /// # Errors
     /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
-        resume::find(run, &files_of(path.as_ref()))
+        find(run, &files_of(path.as_ref()))
     }
 
     /// Completes the file and gives it its name. Returns the names of the written files: for
@@ -180,17 +130,18 @@ impl FeatureFile {
     ///
     /// # Errors
     /// When the rest cannot be written; nothing is left then.
-    pub fn finish(self) -> Result<Vec<PathBuf>, Error> {
+    pub fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+        if let Some(staging) = &self.staging {
+            staging.read(|key, features| self.format.write(key, features))?;
+        }
         let files = files_of(&self.path);
-        let matrices = self.keys.len() as u64;
-        let (complete, staging) = self.format.complete()?;
-        partial::publish(complete, Some(&resume::record_of(&self.path)))?;
+        publish(self.format.complete()?, Some(&record_of(&self.path)))?;
         // Before the record: an output recorded as complete has no unfinished archive.
-        if let Some(staging) = staging {
+        if let Some(staging) = self.staging {
             staging.remove();
         }
         if let Some(run) = self.run {
-            resume::write_record(run, matrices, &files)?;
+            write_record(run, self.keys.len() as u64, &files)?;
         }
         Ok(files)
     }
@@ -206,24 +157,68 @@ impl FeatureSink for FeatureFile {
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
         self.check_key(key)?;
         keys::take(&mut self.keys, &self.path, key)?;
-        self.format.write(key, features)
-    }
-
-    fn has(&self, key: &str) -> bool {
-        match &self.format {
-            Format::ArkScp(file) => file.earlier().contains(key),
-            Format::Staged(file) => file.earlier().contains(key),
-            Format::Npz(_) | Format::Safetensors(_) => false,
+        match &mut self.staging {
+            Some(staging) => staging.write(key, features).map(|_| ()),
+            None => self.format.write(key, features),
         }
     }
 
+    fn has(&self, key: &str) -> bool {
+        self.earlier.contains(key)
+    }
+
     fn check_key(&self, key: &str) -> Result<(), Error> {
-        keys::check(&self.path, matches!(self.format, Format::Staged(_)), key)
+        keys::check(&self.path, self.staging.is_some(), key)
     }
 
     fn outputs(&self) -> Vec<PathBuf> {
         let mut outputs = files_of(&self.path);
-        outputs.push(resume::record_of(&self.path));
+        outputs.push(record_of(&self.path));
         outputs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(sink: &mut impl FeatureSink, seeds: std::ops::Range<usize>) {
+        for seed in seeds {
+            let matrix = Matrix::from_fn(seed, 2, |row, col| (seed + row + col) as f32);
+            sink.write(&format!("utt{seed}"), matrix.view()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_gone_on_with_becomes_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for ending in ["npz", "safetensors"] {
+            let (whole, path) =
+                (folder.path().join("whole").with_extension(ending), folder.path().join("x").with_extension(ending));
+            let mut file = FeatureFile::create(&whole).unwrap();
+            write(&mut file, 1..6);
+            file.finish().unwrap();
+
+            let run = RunId::of_number(42);
+            let mut file = FeatureFile::resume(&path, run).unwrap();
+            write(&mut file, 1..3);
+            assert!(matches!(FeatureFile::resume(&path, run), Err(Error::Write { .. })), "another run is writing it");
+            drop(file);
+            assert!(!path.exists());
+            let parts = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+            let part = parts.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "part")).unwrap();
+            let bytes = fs::read(&part).unwrap();
+            // The last matrix was cut off.
+            fs::write(&part, &bytes[..bytes.len() - 1]).unwrap();
+            let mut file = FeatureFile::resume(&path, run).unwrap();
+            assert!(file.has("utt1") && !file.has("utt2"));
+            write(&mut file, 2..6);
+            assert_eq!(file.finish().unwrap(), std::slice::from_ref(&path));
+            assert!(fs::read(&path).unwrap() == fs::read(&whole).unwrap());
+            assert!(!part.exists());
+        }
+        assert!(matches!(FeatureFile::resume("x.txt", RunId::of_number(1)), Err(Error::UnknownFormat { .. })));
     }
 }

@@ -1,12 +1,13 @@
 //! A file of lines, one for each recording.
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Seek, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::pipeline::sink::partial::{self, Partial};
-use crate::pipeline::sink::resume::{self, Found, RunId};
+use crate::pipeline::sink::durability::partial::{PartialFile, publish};
+use crate::pipeline::sink::durability::record::{Found, find, record_of, write_record};
+use crate::pipeline::sink::durability::run_id::RunId;
 
 /// A file of texts, one or more lines for each recording. It appears complete or not at all, as a
 /// [`FeatureFile`](super::FeatureFile) does; one of single lines can be resumed.
@@ -25,8 +26,7 @@ use crate::pipeline::sink::resume::{self, Found, RunId};
 /// ```
 #[derive(Debug)]
 pub struct LineFile {
-    file: Partial,
-    path: PathBuf,
+    file: PartialFile,
     run: Option<RunId>,
     /// The keys that an earlier run has written.
     earlier: HashSet<String>,
@@ -39,9 +39,7 @@ impl LineFile {
     /// # Errors
     /// A folder that is missing or cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let (run, earlier) = (None, HashSet::new());
-        Ok(Self { file: Partial::create(path)?, path: path.to_owned(), run, earlier, recordings: 0 })
+        Ok(Self { file: PartialFile::create(path)?, run: None, earlier: HashSet::new(), recordings: 0 })
     }
 
     /// Goes on with a file that an earlier run of the same `run` has not completed: see
@@ -53,10 +51,9 @@ impl LineFile {
     /// The errors of [`create`](Self::create); [`Error::Write`] also if another process is
     /// writing it.
     pub fn resume(path: impl AsRef<Path>, run: RunId, key_of: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let (mut file, to_read) = Partial::kept(path, run)?;
-        let mut scan = || {
-            let (mut reader, mut earlier, mut bytes) = (BufReader::new(&to_read), HashSet::new(), 0);
+        let file = PartialFile::kept(path.as_ref(), run)?;
+        let scan = || {
+            let (mut reader, mut earlier, mut bytes) = (BufReader::new(file.file()), HashSet::new(), 0);
             let mut line = vec![];
             loop {
                 line.clear();
@@ -66,13 +63,12 @@ impl LineFile {
                 earlier.insert(key);
                 bytes += length as u64;
             }
-            to_read.set_len(bytes)?;
-            file.seek(std::io::SeekFrom::Start(bytes))?;
+            file.file().set_len(bytes)?;
             Ok(earlier)
         };
-        let earlier = scan().map_err(|source| partial::write_error(path, source))?;
+        let earlier = scan().map_err(|source| file.error(source))?;
         let recordings = earlier.len() as u64;
-        Ok(Self { file, path: path.to_owned(), run: Some(run), earlier, recordings })
+        Ok(Self { file, run: Some(run), earlier, recordings })
     }
 
     /// Compares `path` with the output of `run`: see
@@ -81,7 +77,7 @@ impl LineFile {
     /// # Errors
     /// [`Error::Read`], if the file system reports an error.
     pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
-        resume::find(run, &[path.as_ref().to_owned()])
+        find(run, &[path.as_ref().to_owned()])
     }
 
     /// The keys that an earlier run has written.
@@ -99,12 +95,8 @@ impl LineFile {
     /// # Errors
     /// [`Error::Write`].
     pub fn write(&mut self, text: &[u8]) -> Result<(), Error> {
-        let mut write = || {
-            self.file.write_all(text)?;
-            // A file that is kept after a kill gets each line at once.
-            if self.file.is_kept() { self.file.flush() } else { Ok(()) }
-        };
-        write().map_err(|source| partial::write_error(&self.path, source))?;
+        let written = self.file.write_all(text).and_then(|()| self.file.flush_kept());
+        written.map_err(|source| self.file.error(source))?;
         self.recordings += 1;
         Ok(())
     }
@@ -114,12 +106,12 @@ impl LineFile {
     /// # Errors
     /// When the rest cannot be written; nothing is left then, unless it can be resumed.
     pub fn finish(self) -> Result<PathBuf, Error> {
-        let complete = self.file.complete()?;
-        partial::publish(vec![complete], Some(&resume::record_of(&self.path)))?;
+        let path = self.file.output().to_owned();
+        publish(vec![self.file], Some(&record_of(&path)))?;
         if let Some(run) = self.run {
-            resume::write_record(run, self.recordings, std::slice::from_ref(&self.path))?;
+            write_record(run, self.recordings, std::slice::from_ref(&path))?;
         }
-        Ok(self.path)
+        Ok(path)
     }
 }
 

@@ -18,7 +18,7 @@ const MAX_NPZ_NAME: usize = u16::MAX as usize;
 
 /// Refuses a key that a file with the ending of `path` cannot hold; `staged` files are archives
 /// first.
-pub(super) fn check(path: &Path, staged: bool, key: &str) -> Result<(), Error> {
+pub(in crate::pipeline::sink) fn check(path: &Path, staged: bool, key: &str) -> Result<(), Error> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let reason = match ending {
         _ if key.is_empty() => Some("it is empty"),
@@ -51,7 +51,7 @@ fn npz(key: &str) -> Option<&'static str> {
 }
 
 /// Records a key, which must not have been written before.
-pub(super) fn take(seen: &mut HashSet<String>, path: &Path, key: &str) -> Result<(), Error> {
+pub(in crate::pipeline::sink) fn take(seen: &mut HashSet<String>, path: &Path, key: &str) -> Result<(), Error> {
     // NumPy takes `a.npy` for the entry of `a`.
     let is_npz = path.extension().is_some_and(|ending| ending == "npz");
     let twin = is_npz

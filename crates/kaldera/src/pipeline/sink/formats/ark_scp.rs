@@ -1,49 +1,40 @@
 //! Kaldi's archive and its index.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use kaldi_io::rxfilename::{Rxfilename, classify};
-use kaldi_matrix::SubMatrix;
+use kaldi_io::rxfilename::{Input, Rxfilename, classify};
+use kaldi_io::table::SequentialReader;
 use kaldi_matrix::codec::{self, KaldiWrite};
+use kaldi_matrix::{Matrix, SubMatrix};
 
 use crate::Error;
-use crate::pipeline::sink::partial::{Partial, PartialFile};
-use crate::pipeline::sink::resume::RunId;
+use crate::pipeline::sink::durability::partial::PartialFile;
+use crate::pipeline::sink::durability::run_id::RunId;
 
 /// `x.ark` in binary form, and `x.scp` with a line `KEY x.ark:OFFSET` for each matrix.
 #[derive(Debug)]
-pub(super) struct ArkScp {
+pub(in crate::pipeline::sink) struct ArkScp {
     ark: Ark,
-    scp: Partial,
+    scp: PartialFile,
 }
 
 impl ArkScp {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         check_name(path)?;
-        let ark = Ark { file: Partial::create(path)?, bytes: 0, earlier: HashSet::new() };
-        Ok(Self { scp: Partial::create(&path.with_extension("scp"))?, ark })
+        let ark = Ark { file: PartialFile::create(path)?, bytes: 0 };
+        Ok(Self { scp: PartialFile::create(path.with_extension("scp"))?, ark })
     }
 
-    /// Continues where an earlier run of the same `run` was cut off.
-    pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
-        check_name(path)?;
-        let (ark, entries, _) = Ark::resume(path, run)?;
-        let mut resumed = Self { ark, scp: Partial::create(&path.with_extension("scp"))? };
-        for (key, matrix_at) in entries {
-            resumed.write_scp(&key, matrix_at)?;
-        }
-        Ok(resumed)
-    }
-
-    pub(super) fn earlier(&self) -> &HashSet<String> {
-        &self.ark.earlier
+    /// Replaces the archive, which is empty, by one with these matrices.
+    pub(in crate::pipeline::sink) fn resume(&mut self, ark: Ark, entries: &[(String, u64)]) -> Result<(), Error> {
+        self.ark = ark;
+        entries.iter().try_for_each(|(key, matrix_at)| self.write_scp(key, *matrix_at))
     }
 
     fn write_scp(&mut self, key: &str, matrix_at: u64) -> Result<(), Error> {
-        let ark_name = self.ark.file.path().as_os_str().as_encoded_bytes();
+        let ark_name = self.ark.file.output().as_os_str().as_encoded_bytes();
         let mut write = || {
             write!(self.scp, "{key} ")?;
             self.scp.write_all(ark_name)?;
@@ -53,8 +44,8 @@ impl ArkScp {
     }
 
     /// The archive, and then the index.
-    pub(super) fn complete(self) -> Result<[PartialFile; 2], Error> {
-        Ok([self.ark.file.complete()?, self.scp.complete()?])
+    pub(super) fn complete(self) -> Vec<PartialFile> {
+        vec![self.ark.file, self.scp]
     }
 
     pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
@@ -83,60 +74,61 @@ type Entries = Vec<(String, u64)>;
 
 /// An archive, and the position of its end.
 #[derive(Debug)]
-pub(super) struct Ark {
-    file: Partial,
+pub(in crate::pipeline::sink) struct Ark {
+    file: PartialFile,
     bytes: u64,
-    /// The keys that an earlier run has written.
-    earlier: HashSet<String>,
 }
 
 impl Ark {
     /// The unfinished archive that stands for `path` while runs of the same `run` are cut off, with
-    /// its keys, the places of their matrices, and a way to read it.
-    pub(super) fn resume(path: &Path, run: RunId) -> Result<(Self, Entries, File), Error> {
-        let (ark, mut file) = Partial::kept(path, run)?;
-        let (entries, bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
-        file.set_len(bytes).map_err(|source| ark.error(source))?;
-        let earlier = entries.iter().map(|(key, _)| key.clone()).collect();
-        Ok((Self { file: ark, bytes, earlier }, entries, file))
-    }
-
-    pub(super) fn earlier(&self) -> &HashSet<String> {
-        &self.earlier
+    /// its keys and the places of their matrices.
+    pub(in crate::pipeline::sink) fn resume(path: &Path, run: RunId) -> Result<(Self, Entries), Error> {
+        let file = PartialFile::kept(path, run)?;
+        let scanned = scan(file.file()).and_then(|(entries, bytes)| {
+            file.file().set_len(bytes)?;
+            Ok((entries, bytes))
+        });
+        let (entries, bytes) = scanned.map_err(|source| file.error(source))?;
+        Ok((Self { file, bytes }, entries))
     }
 
     /// Writes a matrix and returns its position.
-    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<u64, Error> {
-        let mut counted = Counted { inner: &mut self.file, bytes: self.bytes };
+    pub(in crate::pipeline::sink) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<u64, Error> {
+        let file = &mut self.file;
         let mut write = || {
-            write!(counted, "{key} ")?;
-            let matrix_at = counted.bytes;
-            codec::write_header(&mut counted, true)?;
-            features.write_body(&mut counted, true)?;
-            let end = counted.bytes;
-            // A file that is kept after a kill gets each matrix at once.
-            if counted.inner.is_kept() {
-                counted.flush()?;
-            }
-            Ok((matrix_at, end))
+            write!(file, "{key} ")?;
+            codec::write_header(file, true)?;
+            features.write_body(file, true)?;
+            file.flush_kept()
         };
-        let (matrix_at, end) = write().map_err(|source| self.file.error(source))?;
-        self.bytes = end;
+        write().map_err(|source| self.file.error(source))?;
+        let matrix_at = self.bytes + key.len() as u64 + 1;
+        self.bytes = matrix_at + (HEADER + 4 * features.num_rows() * features.num_cols()) as u64;
         Ok(matrix_at)
     }
 
-    /// Writes out the buffer.
-    pub(super) fn flush(&mut self) -> Result<(), Error> {
-        self.file.flush().map_err(|source| self.file.error(source))
-    }
-
-    /// The path of the output.
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
+    /// Hands on all matrices, each of which has been flushed.
+    pub(in crate::pipeline::sink) fn read(
+        &self,
+        mut take: impl FnMut(&str, SubMatrix<'_, f32>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        // An empty table has no archive.
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let path = self.file.output();
+        let reader = self.file.file().try_clone().and_then(|mut file| file.rewind().map(|()| BufReader::new(file)));
+        let reader = reader.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let input = Input::from_reader(path.to_string_lossy().into_owned(), reader);
+        for entry in SequentialReader::<Matrix<f32>>::from_archive_input(input)? {
+            let (key, features) = entry?;
+            take(&key, features.view())?;
+        }
+        Ok(())
     }
 
     /// Has done its work.
-    pub(super) fn remove(self) {
+    pub(in crate::pipeline::sink) fn remove(self) {
         self.file.remove();
     }
 }
@@ -147,7 +139,7 @@ const HEADER: usize = 15;
 
 /// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the
 /// end of the last matrix that is complete.
-fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
+fn scan(file: &File) -> io::Result<(Entries, u64)> {
     let bytes = file.metadata()?.len();
     let mut reader = BufReader::new(file);
     let (mut entries, mut end) = (Vec::new(), 0);
@@ -186,29 +178,9 @@ fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     Ok(size().and_then(|size| Some((String::from_utf8(key).ok()?, size))))
 }
 
-/// Counts the bytes written through it.
-struct Counted<'a> {
-    inner: &'a mut Partial,
-    bytes: u64,
-}
-
-impl Write for Counted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.inner.write(bytes)?;
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.inner.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
-
-    use kaldi_matrix::Matrix;
 
     use super::*;
     use crate::pipeline::{FeatureFile, FeatureSink as _};

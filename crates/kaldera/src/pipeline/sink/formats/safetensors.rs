@@ -8,7 +8,8 @@ use kaldi_matrix::SubMatrix;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
 use crate::Error;
-use crate::pipeline::sink::partial::{BUFFER_BYTES, Partial, PartialFile, folder_of};
+use crate::pipeline::sink::durability::names::folder_of;
+use crate::pipeline::sink::durability::partial::{BUFFER_BYTES, PartialFile};
 
 /// The longest header that readers accept.
 const MAX_HEADER_BYTES: usize = 100_000_000;
@@ -16,8 +17,8 @@ const MAX_HEADER_BYTES: usize = 100_000_000;
 /// One `F32` tensor per utterance. The header comes first and needs every shape, so the values wait
 /// in a nameless file.
 #[derive(Debug)]
-pub(super) struct Safetensors {
-    partial: Partial,
+pub(in crate::pipeline::sink) struct Safetensors {
+    partial: PartialFile,
     values: BufWriter<File>,
     tensors: Vec<(String, TensorInfo)>,
     /// Bytes in `values`.
@@ -27,7 +28,7 @@ pub(super) struct Safetensors {
 
 impl Safetensors {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        let partial = Partial::create(path)?;
+        let partial = PartialFile::create(path)?;
         let values = tempfile::tempfile_in(folder_of(path)).map_err(|source| partial.error(source))?;
         let values = BufWriter::with_capacity(BUFFER_BYTES, values);
         Ok(Self { partial, values, tensors: Vec::new(), end: 0, row: Vec::new() })
@@ -36,10 +37,10 @@ impl Safetensors {
     pub(super) fn complete(mut self) -> Result<PartialFile, Error> {
         let header = header(std::mem::take(&mut self.tensors)).map_err(|source| self.partial.error(source))?;
         if header.len() > MAX_HEADER_BYTES {
-            return Err(Error::HeaderTooLarge { path: self.partial.path().to_owned(), bytes: header.len() });
+            return Err(Error::HeaderTooLarge { path: self.partial.output().to_owned(), bytes: header.len() });
         }
         self.assemble(&header).map_err(|source| self.partial.error(source))?;
-        self.partial.complete()
+        Ok(self.partial)
     }
 
     fn assemble(&mut self, header: &[u8]) -> io::Result<()> {

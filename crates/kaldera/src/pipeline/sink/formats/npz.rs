@@ -11,21 +11,21 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::Error;
-use crate::pipeline::sink::partial::{Partial, PartialFile, write_error};
+use crate::pipeline::sink::durability::partial::{PartialFile, write_error};
 
 /// One array per utterance, not compressed.
-pub(super) struct Npz {
-    zip: ZipWriter<Partial>,
+pub(in crate::pipeline::sink) struct Npz {
+    zip: ZipWriter<PartialFile>,
     path: PathBuf,
 }
 
 impl Npz {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        Ok(Self { zip: ZipWriter::new(Partial::create(path)?), path: path.to_owned() })
+        Ok(Self { zip: ZipWriter::new(PartialFile::create(path)?), path: path.to_owned() })
     }
 
     pub(super) fn complete(self) -> Result<PartialFile, Error> {
-        self.zip.finish().map_err(|error| write_error(&self.path, error.into()))?.complete()
+        self.zip.finish().map_err(|error| write_error(&self.path, error.into()))
     }
 
     pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
