@@ -208,8 +208,9 @@ impl Kernel for BackwardKernel<'_> {
             row[0] = s.sum(in_blanks);
             let of_frame = row[0] + s.sum(in_labels);
             let found = of_frame.ln() + *forward_scale + scale;
-            // Lost values are missing in the total of their frame.
-            let is_whole = (found - total).abs() <= ROUNDING * total.abs().max(1.0);
+            // Lost values are missing in the total of their frame. The inverse of a total that is not
+            // a normal number may be infinite.
+            let is_whole = of_frame.is_normal() && (found - total).abs() <= ROUNDING * total.abs().max(1.0);
             if !is_whole {
                 return false;
             }
@@ -378,6 +379,13 @@ mod tests {
         for (a, b) in posteriors.iter().zip(trellis.posteriors()) {
             assert!((a - b).abs() <= 1e-9, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn posteriors_are_finite_where_the_sum_of_a_frame_is_subnormal() {
+        let emissions = vec![-0.1, -710.0];
+        let total = total(emissions.clone(), &[1], || emissions.clone());
+        assert_eq!(posteriors(&[1], total, || emissions.clone()), [0.0, 1.0]);
     }
 
     proptest! {
