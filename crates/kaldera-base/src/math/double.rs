@@ -126,15 +126,6 @@ pub fn exp<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
     s.mul(s.mul(y, power_of_2(s, half)), power_of_2(s, s.sub(n, half)))
 }
 
-/// ln(e^a + e^b) of two logarithms that are not NaN; minus infinity is the logarithm of 0.
-#[inline(always)]
-pub fn log_add<D: Doubles>(s: D, a: D::Vector, b: D::Vector) -> D::Vector {
-    let (high, low) = (s.max(a, b), s.min(a, b));
-    let more = ln(s, s.add(s.splat(1.0), exp(s, s.sub(low, high))));
-    // If both are -inf, their difference is NaN, and the sum is -inf.
-    s.select_lt(s.splat(f64::NEG_INFINITY), high, s.add(high, more), high)
-}
-
 /// Hyperbolic tangent.
 #[inline(always)]
 pub fn tanh<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
@@ -258,33 +249,5 @@ mod tests {
             if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
         }
         check(Function::Sigmoid, exact, 2.0);
-    }
-
-    struct LogAdd<'a>(&'a [f64], &'a [f64], &'a mut [f64]);
-
-    impl Kernel for LogAdd<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) {
-            let s = s.doubles();
-            for ((&a, &b), y) in self.0.iter().zip(self.1).zip(self.2) {
-                s.store_partial(log_add(s, s.splat(a), s.splat(b)), std::slice::from_mut(y));
-            }
-        }
-    }
-
-    #[test]
-    fn sums_of_logarithms_equal_sums_of_numbers() {
-        let (inf, far) = (f64::INFINITY, 1000.0);
-        let (a, b) = ([-inf, -inf, -1.0, 0.0, far, -far, 0.0], [-inf, -1.0, -inf, 0.0, far, far, -40.0]);
-        for level in available() {
-            let mut sums = [7.0; 7];
-            dispatch_at(level, LogAdd(&a, &b, &mut sums));
-            assert_eq!(sums[..3], [-inf, -1.0, -1.0], "{level}");
-            for ((&sum, &a), &b) in sums.iter().zip(&a).zip(&b).skip(3) {
-                let right = crate::math::log_add(a, b);
-                assert!((sum - right).abs() <= 4.0 * f64::EPSILON * right.abs().max(1.0), "{sum} {right} at {level}");
-            }
-        }
     }
 }

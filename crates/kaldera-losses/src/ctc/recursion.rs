@@ -208,8 +208,9 @@ impl Kernel for BackwardKernel<'_> {
             row[0] = s.sum(in_blanks);
             let of_frame = row[0] + s.sum(in_labels);
             let found = of_frame.ln() + *forward_scale + scale;
-            // Lost values are missing in the total of their frame.
-            let is_whole = (found - total).abs() <= ROUNDING * total.abs().max(1.0);
+            // Lost values are missing in the total of their frame. The inverse of a total that is not
+            // a normal number may be infinite.
+            let is_whole = of_frame.is_normal() && (found - total).abs() <= ROUNDING * total.abs().max(1.0);
             if !is_whole {
                 return false;
             }
@@ -224,9 +225,10 @@ impl Kernel for BackwardKernel<'_> {
 
 /// The same recursion in logarithms, which loses nothing.
 mod in_logs {
-    use kaldera_base::math::double::{exp, log_add};
+    use kaldera_base::math::double::{exp, ln};
+    use kaldera_base::math::log_add;
+    use kaldera_base::memory;
     use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
-    use kaldera_base::{math, memory};
 
     use super::skips;
 
@@ -250,7 +252,7 @@ mod in_logs {
 
         pub(super) fn total(&self) -> f64 {
             let Some(last) = self.sums.rchunks_exact(2 * self.width).next() else { return 0.0 };
-            math::log_add(last[self.width - 1], last[2 * self.width - 1])
+            log_add(last[self.width - 1], last[2 * self.width - 1])
         }
 
         pub(super) fn posteriors(&self) -> Vec<f64> {
@@ -258,6 +260,22 @@ mod in_logs {
             dispatch(Backward { trellis: self, total: self.total(), posteriors: &mut posteriors });
             posteriors
         }
+    }
+
+    /// Computes the logarithm of a sum of exponentials.
+    #[inline(always)]
+    fn log_sum<D: Doubles, const N: usize>(s: D, terms: [D::Vector; N]) -> D::Vector {
+        let none = s.splat(f64::NEG_INFINITY);
+        // Loops, because closures of this size may not be inlined into the kernel.
+        let (mut highest, mut sum) = (none, s.splat(0.0));
+        for term in terms {
+            highest = s.max(term, highest);
+        }
+        for term in terms {
+            sum = s.add(sum, exp(s, s.sub(term, highest)));
+        }
+        // If all terms are -inf, their differences are NaN, and the sum is -inf.
+        s.select_lt(none, highest, s.add(highest, ln(s, sum)), none)
     }
 
     /// Returns the share of all paths that pass through a state.
@@ -290,8 +308,8 @@ mod in_logs {
                 let (to_blanks, to_labels) = to.split_at_mut(width);
                 let blank = s.splat(emissions[0]);
                 for k in (0..width).step_by(lanes) {
-                    let [stay, from_label] = [&blanks[k..], &after[k..]].map(|x| s.load_partial(x, none));
-                    s.store_partial(s.add(log_add(s, stay, from_label), blank), &mut to_blanks[k..]);
+                    let terms = [&blanks[k..], &after[k..]].map(|x| s.load_partial(x, none));
+                    s.store_partial(s.add(log_sum(s, terms), blank), &mut to_blanks[k..]);
                 }
                 for k in (0..width - 1).step_by(lanes) {
                     let [stay, from_blank, from_label, skip, emission] = [
@@ -302,7 +320,7 @@ mod in_logs {
                         &emissions[k + 1..],
                     ]
                     .map(|x| s.load_partial(x, none));
-                    let sum = log_add(s, log_add(s, stay, from_blank), s.add(from_label, skip));
+                    let sum = log_sum(s, [stay, from_blank, s.add(from_label, skip)]);
                     s.store_partial(s.add(sum, emission), &mut to_labels[k + 1..]);
                 }
                 before = to;
@@ -336,7 +354,7 @@ mod in_logs {
                 for k in (0..width).step_by(lanes) {
                     let [of_blank, b, l] =
                         [&of_blanks[k..], &blanks[k..], &labels[k..]].map(|x| s.load_partial(x, none));
-                    let from_blank = log_add(s, b, l);
+                    let from_blank = log_sum(s, [b, l]);
                     in_blanks = s.add(in_blanks, posterior(s, of_blank, from_blank, total));
                     if k < width - 1 {
                         let [next_blank, next_label, skip, of_label, emission] = [
@@ -347,7 +365,7 @@ mod in_logs {
                             &emissions[k + 1..],
                         ]
                         .map(|x| s.load_partial(x, none));
-                        let from_label = log_add(s, log_add(s, l, next_blank), s.add(skip, next_label));
+                        let from_label = log_sum(s, [l, next_blank, s.add(skip, next_label)]);
                         s.store_partial(posterior(s, of_label, from_label, total), &mut to[k + 1..]);
                         s.store_partial(s.add(from_label, emission), &mut labels[k..width - 1]);
                     }
@@ -378,6 +396,13 @@ mod tests {
         for (a, b) in posteriors.iter().zip(trellis.posteriors()) {
             assert!((a - b).abs() <= 1e-9, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn posteriors_are_finite_where_the_sum_of_a_frame_is_subnormal() {
+        let emissions = vec![-0.1, -710.0];
+        let total = total(emissions.clone(), &[1], || emissions.clone());
+        assert_eq!(posteriors(&[1], total, || emissions.clone()), [0.0, 1.0]);
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! Scores of the arcs of a trellis, and the recursion over it.
 
-use kaldera_base::math::double::{exp, log_add};
+use kaldera_base::math::double::{exp, ln};
 use kaldera_base::memory;
-use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
+use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
 use crate::error::Error;
 
@@ -273,6 +273,15 @@ fn impossible(cells: usize) -> Vec<f64> {
     let mut sums = memory::with_capacity(cells);
     sums.resize(cells, f64::NEG_INFINITY);
     sums
+}
+
+/// Computes ln (e^a + e^b).
+#[inline(always)]
+fn log_add<D: Doubles>(s: D, a: D::Vector, b: D::Vector) -> D::Vector {
+    let (high, low) = (s.max(a, b), s.min(a, b));
+    let more = ln(s, s.add(s.splat(1.0), exp(s, s.sub(low, high))));
+    // If both are -inf, their difference is NaN, and the sum is -inf.
+    s.select_lt(s.splat(f64::NEG_INFINITY), high, s.add(high, more), high)
 }
 
 struct Forward<'a> {
