@@ -279,7 +279,7 @@ impl Pyctc {
             Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),
             Some(Unigrams::List(list)) => model.with_unigrams(list.clone()),
         };
-        let decoder = CtcDecoder::words(vocabulary, options, Some(model))?;
+        let decoder = CtcDecoder::with_words(vocabulary, options, Some(model))?;
         Ok(decoder.with_hot_texts(&self.hotwords)?.decode(log_probs)?)
     }
 }

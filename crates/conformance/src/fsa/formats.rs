@@ -82,7 +82,7 @@ fn compare_printed<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<Strin
     differences.extend(unless(same, || format!("expected {right_words}, came {words}")));
     for (name, openfst) in [("to_str_simple", false), ("to_str_simple_openfst", true)] {
         if let Some(right) = expect[name].as_str() {
-            let came = K2Text::simple(came).openfst(openfst).print(came)?;
+            let came = K2Text::simple(came).with_openfst(openfst).print(came)?;
             differences.extend(unless(right == came, || format!("expected {name} {right:?}, came {came:?}")));
         }
     }

@@ -523,8 +523,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError>
     let limits = options.limits();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
-    let how =
-        ComposeOptions::default().with_epsilons(epsilons).with_look_ahead(options.look_ahead).with_limits(limits);
+    let how = ComposeOptions::default().with_epsilons(epsilons).with_look_ahead(options.look_ahead).with_limits(limits);
     let made = a.compose_with(&b, &how).map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
