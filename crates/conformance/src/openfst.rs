@@ -1,8 +1,8 @@
 //! OpenFst's algorithms: `openfst/openfst.json`.
 //!
-//! Every operation is a function from a case to the points in which the result differs. Reading is
-//! in `text`, the rules of the README in `compare`; a transducer becomes an FSA with one final
-//! state, and is counted as OpenFst counts.
+//! `operations` returns the points in which the result of a case differs. Reading is in `text`, the
+//! rules of the README in `compare`; a transducer becomes an FSA with one final state, and is
+//! counted as OpenFst counts.
 
 mod compare;
 mod operations;

@@ -241,8 +241,8 @@ pub(crate) fn text(case: Text, settings: &Settings) -> Result<Verdict, Stop> {
     differences.verdict()
 }
 
-/// Runs the program `compute-wer` in each mode and compares the lines that it prints. If the split into
-/// insertions, deletions and substitutions is `ambiguous`, only the other lines are compared.
+/// Runs the program `compute-wer` in each mode and compares the lines that it prints. If the split
+/// into insertions, deletions and substitutions is `ambiguous`, only the other lines are compared.
 fn compute_wer(
     settings: &Settings,
     [reference, hypothesis]: [&[(String, String)]; 2],

@@ -44,8 +44,8 @@ fn judge(args: &Value, expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -
             differences.extend(unless(same, || format!("expected {name} totals {right:?}, came {totals:?}")));
         }
     }
-    // If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
-    // has as many arcs in both.
+    // If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a
+    // string has as many arcs in both.
     if args["treat_epsilons_specially"] != true && expect["language"].is_null() && !expect["fsas"].is_null() {
         differences.extend(compare_both(&graph(expect)?, came, Scores::Both)?);
     }

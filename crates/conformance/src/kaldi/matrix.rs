@@ -4,12 +4,12 @@
 //! ```text
 //! {"op": "Vector.AddVec2", "type": "f32", "in": {"x": [..], "v": [..], "alpha": -1.5}, "out": {"x": [..]}}
 //!          |                        |              |                                        |
-//!          table of a topic's file  T              record.given                             held against the Answer
+//!          match of a topic's file  T              the Record itself                        held against the Answer
 //! ```
 //!
-//! Each operation is a function that makes the call on the [given](record::Record) values and
-//! returns the result as an [`Answer`]. To add one, write it in its topic's file and name it in
-//! that file's `run`; an operation that no file names is counted as not run.
+//! Each operation makes the call on the values of a [`Record`] and returns the result as an
+//! [`Answer`]. To add one, write it as an arm of `run` in its topic's file; an operation that no
+//! file names is counted as not run.
 
 mod answer;
 mod dense;

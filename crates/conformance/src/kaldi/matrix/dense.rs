@@ -91,8 +91,8 @@ pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         "Matrix.AddMatMatElements/SetMatMatDivMat" => {
             let (this, a, b, c, alpha, beta) = (m("this")?, m("A")?, m("B")?, m("C")?, alpha()?, beta()?);
             let product = tried(&this, |y| y.add_mat_mat_elements(alpha, &a, &b, beta))?;
-            // Kaldi computes these in single precision in either case; ours keeps the digits, so it is
-            // asked for floats as well.
+            // Kaldi computes these in single precision in either case; ours keeps the digits, so it
+            // is asked for floats as well.
             let [mut quotient, a, b, c] = [&this, &a, &b, &c]
                 .map(|m| Matrix::<f32>::from_fn(m.num_rows(), m.num_cols(), |r, c| f32::from_f64(m[(r, c)].to_f64())));
             quotient.set_mat_mat_div_mat(&a, &b, &c)?;

@@ -72,8 +72,8 @@ pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
                 .exact("sub_r3_4", bytes(&few)?)
                 .matrix("sub4_dec", &few.to_matrix::<T>()))
         }
-        // Kaldi writes four bytes of uninitialised memory between the token and the header, and cannot
-        // read the result: ours must be the same without them.
+        // Kaldi writes four bytes of uninitialised memory between the token and the header, and
+        // cannot read the result: ours must be the same without them.
         "CompressedMatrix(empty)" => {
             let m = CompressedMatrix::new(&Matrix::<T>::zeros(0, 0), CompressionMethod::Automatic)?;
             let known: String = r.out.plain("binary")?;

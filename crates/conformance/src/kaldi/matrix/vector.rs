@@ -18,7 +18,8 @@ pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         "Vector.LogSumExp" => ret(v("x")?.log_sum_exp(Some(r.number("prune")?))),
         "Vector.ApplyPowAbs" => {
             let power = r.number("power")?;
-            // For a negative power Kaldi forgets the sign, and these answers are Kaldi's; ours keeps it.
+            // For a negative power Kaldi forgets the sign, and these answers are Kaldi's; ours
+            // keeps it.
             let sign = r.plain("include_sign")? && power >= T::ZERO;
             Ok(Answer::new().vector("x", &changed(&v("x")?, |x| x.apply_pow_abs(power, sign))))
         }
