@@ -2,7 +2,6 @@
 //! `endpoint` and `transducer_search`. Each is a file of JSON lines, with rules in the README in
 //! the same folder.
 
-mod compute_wer;
 pub(crate) mod context_graph;
 pub(crate) mod ctc_align;
 pub(crate) mod ctc_decode;

@@ -19,26 +19,31 @@ use serde_json::Value;
 
 use crate::{Stop, Verdict, caught};
 
-/// Runs a case with its `args` and returns every difference to the answer that it should
-/// `expect`.
-pub(crate) type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
-
-/// The code of an operation, wherever it is, for a rule of the README.
-pub(crate) fn operation(op: &str, rule: &str) -> Option<Operation> {
-    let files = [formats::operation, builders::operation, unary::operation, scores::operation, nbest::operation];
-    files.iter().find_map(|file| file(op)).or_else(|| binary::operation(op, rule))
+/// Runs a case with its `args`, by a rule of the README, and returns every difference to the answer
+/// that it should `expect`.
+pub(crate) fn run(op: &str, rule: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    for run in [formats::run, builders::run, unary::run, scores::run, nbest::run] {
+        match run(op, args, expect) {
+            Err(Stop::NotRun) => {}
+            came => return came,
+        }
+    }
+    binary::run(op, rule, args, expect)
 }
 
-/// The verdict on a case when it is run by the code that `operation` has for it.
-pub(crate) fn judge(case: &Value, operation: impl Fn(&str, &str) -> Option<Operation>) -> Verdict {
+/// The verdict on a case with the code `run`.
+pub(crate) fn judge(
+    case: &Value,
+    run: impl FnOnce(&str, &str, &Value, &Value) -> Result<Vec<String>, Stop>,
+) -> Verdict {
     let (args, expect) = (&case["args"], &case["expect"]);
     let (Some(op), true) = (case["op"].as_str(), args.is_object() && expect.is_object()) else {
         return Verdict::fails("the case itself is damaged: no op, args or expect".into());
     };
     let rule = case["match"].as_str().unwrap_or_default();
-    let Some(run) = operation(op, rule) else { return Verdict::NotRun };
     let must_fail = expect["error"] == true;
-    match caught(|| run(args, expect)) {
+    match caught(|| run(op, rule, args, expect)) {
+        Err(Stop::NotRun) => Verdict::NotRun,
         Err(Stop::Panicked(panic)) if rule == "free" => Verdict::Free(Some(format!("came a panic: {panic}"))),
         _ if rule == "free" => Verdict::Free(None),
         Err(Stop::Refused(_)) if must_fail => Verdict::Holds,

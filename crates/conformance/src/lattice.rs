@@ -118,9 +118,8 @@ impl<'a> Check<'a> {
         ];
         let run = |(name, step): (&str, Step<'a>)| {
             let mut differences = Differences::default();
-            match step(self, &mut differences) {
-                Err(Stop::Refused(why) | Stop::Damaged(why)) => differences.0.push(why),
-                _ => {}
+            if let Err(Stop::Refused(why) | Stop::Damaged(why)) = step(self, &mut differences) {
+                differences.0.push(why);
             }
             differences.0.into_iter().map(|difference| format!("{name}: {difference}")).collect::<Vec<_>>()
         };

@@ -129,8 +129,10 @@ enum Runner {
     /// Returns the verdict on one case.
     Each(fn(&Value, &Settings) -> Verdict),
     /// Runs the selected cases of the file at a path, in order, and returns one verdict for each.
-    All(fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>),
+    All(RunAll),
 }
+
+type RunAll = fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>;
 
 /// The runner of the case file `name` (`SET/FILE`), `None` for an unknown file.
 fn runner_of(name: &str) -> Option<Runner> {
@@ -141,9 +143,9 @@ fn runner_of(name: &str) -> Option<Runner> {
         "kaldi/matrix.json" => Each(|case, _| kaldi::judge_matrix(case)),
         "k2/ragged_ops.json" => Each(|case, _| k2::judge(case, k2::tensor_ops::run)),
         "k2/ragged_shape.json" => Each(|case, _| k2::judge(case, k2::shape_ops::run)),
-        "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Each(|case, _| fsa::judge(case, fsa::operation)),
-        "k2/dense.json" => Each(|case, _| fsa::judge(case, |op, _| fsa::dense::operation(op))),
-        "k2/losses.json" => Each(|case, _| fsa::judge(case, |op, _| losses::operation(op))),
+        "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Each(|case, _| fsa::judge(case, fsa::run)),
+        "k2/dense.json" => Each(|case, _| fsa::judge(case, |op, _, args, expect| fsa::dense::run(op, args, expect))),
+        "k2/losses.json" => Each(|case, _| fsa::judge(case, |op, _, args, expect| losses::run(op, args, expect))),
         "ctc_rnnt/ctc.json" => Each(|case, _| verdict::judge(|| losses::torch_ctc(case))),
         "ctc_rnnt/rnnt.json" => Each(|case, _| verdict::judge(|| losses::torchaudio_rnnt(case))),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => {
@@ -169,7 +171,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "wer/ctm.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::ctm)),
         "wer/text.jsonl" => Each(|case, settings| decoder::judge(case, |case| decoder::wer::text(case, settings))),
         "wer/trn.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::trn)),
-        "openfst/openfst.json" => Each(|case, _| openfst::judge(case)),
+        "openfst/openfst.json" => Each(|case, _| verdict::judge(|| openfst::run(case))),
         _ if set == "ndarray" => Each(|case, _| ndarray::judge(case)),
         // The code of other files of these sets is still to be written.
         _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Each(|_, _| Verdict::NotRun),
@@ -222,10 +224,10 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         for (case, verdict) in cases.iter().zip(&verdicts) {
             verdict.explain(&case.id, out)?;
             counts.add(verdict);
+            totals.add(verdict);
         }
         writeln!(out, "{}: {counts}", file.name)?;
         out.flush()?;
-        totals += counts;
     }
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),

@@ -16,7 +16,6 @@ use ragged_core::Ragged;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::fsa::Operation;
 use crate::fsa::json::{all_close, close, compare_by, compare_exact, compare_floats, compare_numbers, lists};
 use crate::{Stop, field, flat, floats, list, number, single, unless};
 
@@ -30,21 +29,21 @@ const TORCH: f64 = 1e-5;
 /// Losses in double precision.
 const TORCH_DOUBLE: f64 = 1e-9;
 
-/// The code of the operations of k2.
-pub(crate) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "ctc_loss" => graph_ctc,
-        "mutual_information_recursion" => mutual_information,
-        "joint_mutual_information_recursion" => joint,
-        "rnnt_loss" => joiner,
-        "rnnt_loss_pruned" => pruned,
-        "rnnt_loss_simple" | "rnnt_loss_smoothed" => simple,
-        "get_rnnt_prune_ranges" => ranges,
-        "do_rnnt_pruning" => pruning,
-        "swoosh_l" => |args, expect| swoosh(args, expect, swoosh_l, swoosh_l_backward),
-        "swoosh_r" => |args, expect| swoosh(args, expect, swoosh_r, swoosh_r_backward),
-        _ => return None,
-    })
+/// Runs an operation of k2.
+pub(crate) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "ctc_loss" => graph_ctc(args, expect),
+        "mutual_information_recursion" => mutual_information(args, expect),
+        "joint_mutual_information_recursion" => joint(args, expect),
+        "rnnt_loss" => joiner(args, expect),
+        "rnnt_loss_pruned" => pruned(args, expect),
+        "rnnt_loss_simple" | "rnnt_loss_smoothed" => simple(args, expect),
+        "get_rnnt_prune_ranges" => ranges(args, expect),
+        "do_rnnt_pruning" => pruning(args, expect),
+        "swoosh_l" => swoosh(args, expect, swoosh_l, swoosh_l_backward),
+        "swoosh_r" => swoosh(args, expect, swoosh_r, swoosh_r_backward),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The lengths of nested lists.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The outcome of one case.
@@ -162,16 +161,6 @@ impl Totals {
             Verdict::NotRun => &mut self.not_run,
         };
         *count += 1;
-    }
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, other: Self) {
-        self.hold += other.hold;
-        self.fail += other.fail;
-        self.free += other.free;
-        self.not_run += other.not_run;
-        self.broken_files += other.broken_files;
     }
 }
 

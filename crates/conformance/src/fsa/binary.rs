@@ -5,24 +5,22 @@ use fsa::paths::total_scores;
 use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph, Semiring, k2};
 use serde_json::Value;
 
-use super::Operation;
 use super::json::{all_close, graph, lists};
 use super::unary::{SCORE, Scores, compare_both, compare_languages, vector};
 use crate::{Stop, field, flat, unless};
 
-/// The code of the operations of this file. The rule decides which scores are binding: k2 counts
-/// some paths several times if both sides have epsilons that are treated specially, so that only
-/// the best ones can be compared.
-pub(super) fn operation(op: &str, rule: &str) -> Option<Operation> {
-    Some(match (op, rule) {
-        ("intersect", "equivalent_tropical") => |args, expect| intersect(args, expect, Scores::Best),
-        ("intersect", _) => |args, expect| intersect(args, expect, Scores::Both),
-        ("intersect_device", _) => intersect_device,
-        ("compose", "equivalent_tropical") => |args, expect| compose(args, expect, Scores::Best),
-        ("compose", _) => |args, expect| compose(args, expect, Scores::Both),
-        ("ctc_compose", _) => ctc_compose,
-        _ => return None,
-    })
+/// Runs an operation of this file. The rule decides which scores are binding: k2 counts some paths
+/// several times if both sides have epsilons that are treated specially, so that only the best ones
+/// can be compared.
+pub(super) fn run(op: &str, rule: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let scores = if rule == "equivalent_tropical" { Scores::Best } else { Scores::Both };
+    match op {
+        "intersect" => intersect(args, expect, scores),
+        "intersect_device" => intersect_device(args, expect),
+        "compose" => compose(args, expect, scores),
+        "ctc_compose" => ctc_compose(args, expect),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 fn epsilons(args: &Value) -> Result<Epsilons, Stop> {
@@ -46,8 +44,8 @@ fn judge(args: &Value, expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -
             differences.extend(unless(same, || format!("expected {name} totals {right:?}, came {totals:?}")));
         }
     }
-    // If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a string
-    // has as many arcs in both.
+    // If there are cycles, the case has only k2's arcs. If label 0 is a symbol like others, a
+    // string has as many arcs in both.
     if args["treat_epsilons_specially"] != true && expect["language"].is_null() && !expect["fsas"].is_null() {
         differences.extend(compare_both(&graph(expect)?, came, Scores::Both)?);
     }

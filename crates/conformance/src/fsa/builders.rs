@@ -3,34 +3,29 @@
 use fsa::{Attribute, FsaVec, Fsas, Graph, graphs, k2};
 use serde_json::Value;
 
-use super::Operation;
 use super::json::{self, compare, compare_floats, lists};
 use crate::{Stop, field};
 
-/// The code of the operations of this file.
-pub(super) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "linear_fsa" => linear_fsa,
-        "linear_fsa_vec" => linear_fsa_vec,
-        "linear_fst" | "linear_fst_vec" => linear_fst,
-        "linear_fsa_with_self_loops" | "linear_fst_with_self_loops" => |args, expect| {
+/// Runs an operation of this file.
+pub(super) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "linear_fsa" => linear_fsa(args, expect),
+        "linear_fsa_vec" => linear_fsa_vec(args, expect),
+        "linear_fst" | "linear_fst_vec" => linear_fst(args, expect),
+        "linear_fsa_with_self_loops" | "linear_fst_with_self_loops" => {
             let graph = json::graph(args)?;
             compare(expect, &graph.carry(k2::with_self_loops(graph.fsas())?)?)
-        },
-        "ctc_topo" => {
-            |args, expect| compare(expect, &graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?)
         }
-        "trivial_graph" => |args, expect| compare(expect, &graphs::trivial_graph(field(args, "max_token")?)?),
-        "ctc_graph" => {
-            |args, expect| compare(expect, &graphs::ctc_graph(&lists(args, "symbols")?, field(args, "modified")?)?)
-        }
-        "levenshtein_graph" => |args, expect| {
+        "ctc_topo" => compare(expect, &graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?),
+        "trivial_graph" => compare(expect, &graphs::trivial_graph(field(args, "max_token")?)?),
+        "ctc_graph" => compare(expect, &graphs::ctc_graph(&lists(args, "symbols")?, field(args, "modified")?)?),
+        "levenshtein_graph" => {
             let came = k2::levenshtein_graph(&lists(args, "symbols")?, field(args, "ins_del_score")?)?;
             let offsets = compare_floats(expect, "score_offsets", &offsets(&came), 1e-9)?;
             Ok([compare(expect, &came)?, offsets].concat())
-        },
-        _ => return None,
-    })
+        }
+        _ => Err(Stop::NotRun),
+    }
 }
 
 fn linear_fsa(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {

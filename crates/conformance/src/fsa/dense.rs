@@ -8,7 +8,6 @@ use fsa::paths::{best_paths, total_scores, total_scores_saved};
 use fsa::{AUX_LABELS, FINAL, Fsa, FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::{Value, json};
 
-use super::Operation;
 use super::json::{all_close, close, compare_by, compare_exact, graph};
 use super::nbest::arcs;
 use crate::{Stop, all_near, field, flat, floats, list, number, single, unless};
@@ -21,15 +20,15 @@ const PRUNED: f64 = 0.05;
 /// Scores that are copied.
 const SCORE: f64 = 1e-6;
 
-/// The code of the operations of this file.
-pub(crate) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "intersect_dense" => exact,
-        "intersect_dense_pruned" => pruned,
-        "online" => online,
-        "dense_fsa_vec" => scores,
-        _ => return None,
-    })
+/// Runs an operation of this file.
+pub(crate) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "intersect_dense" => exact(args, expect),
+        "intersect_dense_pruned" => pruned(args, expect),
+        "online" => online(args, expect),
+        "dense_fsa_vec" => scores(args, expect),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 const SEMIRINGS: [(&str, Semiring); 2] = [("tot_log", Semiring::Log), ("tot_tropical", Semiring::Tropical)];

@@ -4,19 +4,18 @@ use fsa::io::K2Text;
 use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph, io};
 use serde_json::{Value, json};
 
-use super::Operation;
 use super::json::{self, compare, compare_ints};
 use crate::{Stop, field, unless};
 
-/// The code of the operations of this file.
-pub(super) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "from_str" => from_str,
-        "from_str_bad" => |args, _| read(args).map(|_| vec![]),
-        "properties" => properties,
-        "to_tensor" => to_tensor,
-        _ => return None,
-    })
+/// Runs an operation of this file.
+pub(super) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "from_str" => from_str(args, expect),
+        "from_str_bad" => read(args).map(|_| vec![]),
+        "properties" => properties(args, expect),
+        "to_tensor" => to_tensor(args, expect),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 fn read(args: &Value) -> Result<Graph<Fsa>, Stop> {

@@ -12,7 +12,6 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Operation;
 use super::json::{all_close, close, compare_numbers, graph, lists};
 use super::unary::vector;
 use crate::decoder::transducer;
@@ -28,19 +27,19 @@ const README_SINGLE: f64 = 2e-3;
 /// The same of gradients.
 const README_GRADIENT: f64 = 1e-3;
 
-/// The code of the operations of this file.
-pub(super) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "nbest_paths" => n_best,
-        "random_paths" => random,
-        "nbest_from_lattice" => from_lattice,
-        "nbest_top_k" => top_k,
-        "levenshtein_alignment" => alignment,
-        "get_best_matching_stats" => matching,
-        "rnnt_decode" => rnnt_decode,
-        "mwer_loss" => mwer,
-        _ => return None,
-    })
+/// Runs an operation of this file.
+pub(super) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "nbest_paths" => n_best(args, expect),
+        "random_paths" => random(args, expect),
+        "nbest_from_lattice" => from_lattice(args, expect),
+        "nbest_top_k" => top_k(args, expect),
+        "levenshtein_alignment" => alignment(args, expect),
+        "get_best_matching_stats" => matching(args, expect),
+        "rnnt_decode" => rnnt_decode(args, expect),
+        "mwer_loss" => mwer(args, expect),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The expected number of word errors over sampled paths. The sampling is the same as k2's except

@@ -7,7 +7,6 @@ use fsa::paths::{
 use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::Value;
 
-use super::Operation;
 use super::json::{all_close, compare, compare_floats, compare_numbers, graph};
 use crate::{Stop, flat, floats, number, unless};
 
@@ -17,27 +16,27 @@ const DOUBLE: f64 = 1e-6;
 /// of the README's tolerance.
 const SINGLE: f64 = 1e-5;
 
-/// The code of the operations of this file.
-pub(super) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "scores" => scores,
-        "tot_scores_no_path" => |args, expect| {
+/// Runs an operation of this file.
+pub(super) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "scores" => scores(args, expect),
+        "tot_scores_no_path" => {
             let graph = graph(args)?;
             let totals =
                 |(name, semiring)| compare_numbers(expect, name, &total_scores(graph.fsas(), semiring)?, DOUBLE);
             Ok(SEMIRINGS.map(totals).into_iter().collect::<Result<Vec<_>, _>>()?.concat())
-        },
-        "set_scores_stochastic" => |args, expect| {
+        }
+        "set_scores_stochastic" => {
             let fsas = graph(args)?.into_parts().0.as_fsa_vec().with_scores(&floats(&args["scores"])?)?;
             compare_floats(expect, "scores", &set_scores_stochastic(&fsas)?.scores(), SINGLE)
-        },
-        "shortest_path" => best,
-        "prune_on_arc_post" => |args, expect| {
+        }
+        "shortest_path" => best(args, expect),
+        "prune_on_arc_post" => {
             let given = graph(args)?;
             compare(expect, &given.carry(prune_on_arc_post(given.fsas(), number(&args["threshold"])?)?)?)
-        },
-        _ => return None,
-    })
+        }
+        _ => Err(Stop::NotRun),
+    }
 }
 
 const SEMIRINGS: [(&str, Semiring); 2] = [("log", Semiring::Log), ("tropical", Semiring::Tropical)];

@@ -7,42 +7,41 @@ use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties, k2};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Operation;
 use super::json::{close, compare, compare_ints, graph};
 use super::language::{Language, Strings, languages, languages_of_both};
 use crate::{Stop, field, number, unless};
 
-/// The code of the operations of this file.
-pub(super) fn operation(op: &str) -> Option<Operation> {
-    Some(match op {
-        "arc_sort" => |args, expect| with_map(args, expect, k2::arc_sort),
-        "connect" => |args, expect| with_map(args, expect, k2::connect),
-        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::add_epsilon_self_loops),
-        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::remove_epsilon_self_loops),
-        "closure" => closure,
-        "union" => |args, expect| {
+/// Runs an operation of this file.
+pub(super) fn run(op: &str, args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    match op {
+        "arc_sort" => with_map(args, expect, k2::arc_sort),
+        "connect" => with_map(args, expect, k2::connect),
+        "add_epsilon_self_loops" => with_map(args, expect, k2::add_epsilon_self_loops),
+        "remove_epsilon_self_loops" => with_map(args, expect, k2::remove_epsilon_self_loops),
+        "closure" => closure(args, expect),
+        "union" => {
             let before = vector(graph(args)?)?;
             let map = compare_ints(expect, "arc_map", &k2::union(before.fsas())?.1)?;
             Ok([map, compare(expect, &before.union()?)?].concat())
-        },
-        "invert" => |args, expect| compare(expect, &graph(args)?.invert()?),
-        "invert_ragged" => |args, expect| compare_languages(expect, &k2::invert(&graph(args)?)?.0, Scores::Both),
-        "replace_fsa" => replace_fsa,
-        "index_fsa" => |args, expect| {
+        }
+        "invert" => compare(expect, &graph(args)?.invert()?),
+        "invert_ragged" => compare_languages(expect, &k2::invert(&graph(args)?)?.0, Scores::Both),
+        "replace_fsa" => replace_fsa(args, expect),
+        "index_fsa" => {
             let before = vector(graph(args)?)?;
             compare(expect, &before.carry(before.fsas().index(&field::<Vec<i32>>(args, "indexes")?)?)?)
-        },
-        "cat_fsa_vec" => |args, expect| {
+        }
+        "cat_fsa_vec" => {
             let (a, b) = (vector(graph(&args["a"])?)?, vector(graph(&args["b"])?)?);
             compare(expect, &Graph::cat(&[&a, &b])?)
-        },
-        "top_sort" => top_sort,
-        "reverse" => reverse,
-        "remove_epsilon" => remove_epsilon,
-        "remove_epsilon_and_add_self_loops" => remove_epsilon_and_add_self_loops,
-        "determinize" => determinize,
-        _ => return None,
-    })
+        }
+        "top_sort" => top_sort(args, expect),
+        "reverse" => reverse(args, expect),
+        "remove_epsilon" => remove_epsilon(args, expect),
+        "remove_epsilon_and_add_self_loops" => remove_epsilon_and_add_self_loops(args, expect),
+        "determinize" => determinize(args, expect),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 type Mapped = Result<(FsaOrVec, Vec<i32>), fsa::Error>;

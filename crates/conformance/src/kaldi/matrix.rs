@@ -4,12 +4,12 @@
 //! ```text
 //! {"op": "Vector.AddVec2", "type": "f32", "in": {"x": [..], "v": [..], "alpha": -1.5}, "out": {"x": [..]}}
 //!          |                        |              |                                        |
-//!          table of a topic's file  T              record.given                             held against the Answer
+//!          match of a topic's file  T              the Record itself                        held against the Answer
 //! ```
 //!
-//! Each operation is a function that makes the call on the [given](record::Record) values and
-//! returns the result as an [`Answer`]. To add one, write it in its topic's file and name it in
-//! that file's `operation`; an operation that no table names is counted as not run.
+//! Each operation makes the call on the values of a [`Record`] and returns the result as an
+//! [`Answer`]. To add one, write it as an arm of `run` in its topic's file; an operation that no
+//! file names is counted as not run.
 
 mod answer;
 mod dense;
@@ -34,40 +34,34 @@ use crate::{Stop, Verdict, caught};
 /// The verdict on a record of `matrix.json`.
 pub(crate) fn judge_matrix(case: &Value) -> Verdict {
     match case["type"].as_str() {
-        Some("f32") => judge::<f32>(case, operation_of),
-        Some("f64") => judge::<f64>(case, operation_of),
+        Some("f32") => judge::<f32>(case, run),
+        Some("f64") => judge::<f64>(case, run),
         _ => Verdict::fails("the case itself is damaged: its type is neither f32 nor f64".into()),
     }
 }
 
-/// Makes the call of a record, and returns its result.
-type Operation<T> = fn(&Record<'_, T>) -> Result<Answer, Stop>;
-
-/// The functions of a topic, by the names of their operations.
-type Topic<T> = fn(&str) -> Option<Operation<T>>;
-
-/// The function of an operation, in any topic.
-fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
-    let topics: &[Topic<T>] = &[
-        vector::operation,
-        dense::operation,
-        packed::operation,
+/// Makes the call of a record, whose operation is in any topic, and returns its result.
+fn run<T: Real>(record: &Record<'_, T>) -> Result<Answer, Stop> {
+    let topics = [
+        vector::run,
+        dense::run,
+        packed::run,
         #[cfg(any(feature = "openblas", feature = "pure"))]
-        library::operation,
-        stored::operation,
+        library::run,
+        stored::run,
         #[cfg(feature = "fft")]
-        fourier::operation,
-        feat::operation,
+        fourier::run,
+        feat::run,
     ];
-    topics.iter().find_map(|operation| operation(op))
+    let came = topics.iter().map(|run| run(record)).find(|came| !matches!(came, Err(Stop::NotRun)));
+    came.unwrap_or(Err(Stop::NotRun))
 }
 
-fn judge<T: Real>(case: &Value, operation_of: fn(&str) -> Option<Operation<T>>) -> Verdict {
+fn judge<T: Real>(case: &Value, run: impl FnOnce(&Record<'_, T>) -> Result<Answer, Stop>) -> Verdict {
     let Some(record) = Record::new(case) else {
         return Verdict::fails("the case itself is damaged: no op, in or out".into());
     };
-    let Some(operation) = operation_of(record.op) else { return Verdict::NotRun };
-    match caught(|| operation(&record)) {
+    match caught(|| run(&record)) {
         Ok(answer) => Verdict::of(answer.differences(&record)),
         Err(stop) => stop.verdict(&format!("expected {}, ", record.out.value)),
     }
@@ -79,12 +73,12 @@ mod tests {
 
     use super::*;
 
-    fn verdict(operation: Operation<f64>, out: Value) -> Verdict {
-        let value = json!({"op": "x", "type": "f64", "in": {"v": [1, -2.5, "inf"], "m": [[1, 2], [3, 4]]}, "out": out});
-        // The table is a plain function, so the operation reaches it by this thread's back door.
-        thread_local!(static OPERATION: std::cell::Cell<Option<Operation<f64>>> = const { std::cell::Cell::new(None) });
-        OPERATION.set(Some(operation));
-        judge(&value, |_| OPERATION.get())
+    /// Makes a call on the values v and m.
+    type Operation = fn(&Record<'_, f64>) -> Result<Answer, Stop>;
+
+    fn verdict(operation: Operation, out: Value) -> Verdict {
+        let given = json!({"v": [1, -2.5, "inf"], "m": [[1, 2], [3, 4]]});
+        judge(&json!({"op": "x", "type": "f64", "in": given, "out": out}), operation)
     }
 
     #[track_caller]
@@ -95,7 +89,7 @@ mod tests {
 
     #[test]
     fn numbers_agree_within_the_tolerance_and_no_more() {
-        let copy: Operation<f64> = |record| Ok(Answer::new().vector("v", &record.vector("v")?));
+        let copy: Operation = |record| Ok(Answer::new().vector("v", &record.vector("v")?));
         assert_eq!(verdict(copy, json!({"v": [1, -2.5, "inf"]})), Verdict::Holds);
         assert_eq!(verdict(copy, json!({"v": [1.000_000_000_002, -2.5, "inf"]})), Verdict::Holds);
         fails(verdict(copy, json!({"v": [1.000_000_000_003, -2.5, "inf"]})), "v[0]: expected");
@@ -106,7 +100,7 @@ mod tests {
 
     #[test]
     fn matrices_have_a_shape() {
-        let copy: Operation<f64> = |record| Ok(Answer::new().matrix("m", &record.matrix("m")?));
+        let copy: Operation = |record| Ok(Answer::new().matrix("m", &record.matrix("m")?));
         assert_eq!(verdict(copy, json!({"m": [[1, 2], [3, 4]]})), Verdict::Holds);
         fails(verdict(copy, json!({"m": [[1, 2], [3, 5]]})), "m[1][1]: expected 5");
         fails(verdict(copy, json!({"m": [1, 2]})), "m[0]: expected a row");
@@ -115,7 +109,7 @@ mod tests {
 
     #[test]
     fn counts_texts_and_truths_are_exact() {
-        let exact: Operation<f64> = |_| Ok(Answer::new().exact("n", 3).exact("t", "ab").exact("b", true));
+        let exact: Operation = |_| Ok(Answer::new().exact("n", 3).exact("t", "ab").exact("b", true));
         assert_eq!(verdict(exact, json!({"n": 3, "t": "ab", "b": true})), Verdict::Holds);
         fails(verdict(exact, json!({"n": 4, "t": "ab", "b": true})), "n: expected 4, came 3");
         fails(verdict(exact, json!({"n": 3, "t": "ab ", "b": true})), "t: expected \"ab \", came \"ab\"");
@@ -124,23 +118,23 @@ mod tests {
 
     #[test]
     fn every_field_must_be_accounted_for() {
-        let free: Operation<f64> = |_| Ok(Answer::new().free("u").near("the product", &[1.0, 2.0], &[1.0, 2.0]));
+        let free: Operation = |_| Ok(Answer::new().free("u").near("the product", &[1.0, 2.0], &[1.0, 2.0]));
         assert_eq!(verdict(free, json!({"u": [1]})), Verdict::Holds);
         fails(verdict(free, json!({"u": [1], "w": 2})), "w: expected 2, came nothing");
         fails(verdict(free, json!({})), "u: not in the known answer");
-        let wrong: Operation<f64> = |_| Ok(Answer::new().near("the product", &[1.0, 2.0], &[1.0, 2.1]));
+        let wrong: Operation = |_| Ok(Answer::new().near("the product", &[1.0, 2.0], &[1.0, 2.1]));
         fails(verdict(wrong, json!({})), "the product[1]: expected 2, came 2.1");
     }
 
     #[test]
     fn what_cannot_be_run_is_no_pass() {
-        let damaged: Operation<f64> = |record| record.vector("w").map(|_| Answer::new());
+        let damaged: Operation = |record| record.vector("w").map(|_| Answer::new());
         fails(verdict(damaged, json!({})), "the case itself is damaged: w");
-        let refused: Operation<f64> = |record| Ok(record.matrix("m")?.range(0, 3, 0, 1).map(|_| Answer::new())?);
+        let refused: Operation = |record| Ok(record.matrix("m")?.range(0, 3, 0, 1).map(|_| Answer::new())?);
         fails(verdict(refused, json!({})), "came the error: rows 0..3");
-        let panics: Operation<f64> = |_| panic!("on purpose");
+        let panics: Operation = |_| panic!("on purpose");
         fails(verdict(panics, json!({})), "came a panic: on purpose");
         let unheard_of = json!({"op": "unheard-of", "type": "f32", "in": {}, "out": {}});
-        assert_eq!(judge::<f32>(&unheard_of, operation_of), Verdict::NotRun);
+        assert_eq!(judge::<f32>(&unheard_of, run), Verdict::NotRun);
     }
 }

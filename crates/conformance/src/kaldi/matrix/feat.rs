@@ -11,14 +11,13 @@ use kaldera::feat::{
 };
 use serde::Deserialize;
 
-use super::Operation;
 use super::answer::Answer;
 use super::record::Record;
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "feat.NumFrames" => |r| {
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    match r.op {
+        "feat.NumFrames" => {
             let num_samples: Vec<usize> = r.plain("num_samples")?;
             let snip = FrameExtractionOptions::default();
             let whole = FrameExtractionOptions { snip_edges: false, ..Default::default() };
@@ -29,30 +28,28 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .exact("nosnip_flush", of_each(&|n| whole.num_frames(n)))
                 .exact("nosnip_noflush", of_each(&|n| whole.num_frames_ready(n)))
                 .exact("nosnip_first_sample_frames0_3", first))
-        },
-        "feat.WindowSize" => window_size,
-        "feat.window" => |r| {
+        }
+        "feat.WindowSize" => window_size(r),
+        "feat.window" => {
             // At 1000 samples a second, a millisecond is a sample.
             let mut options = FrameExtractionOptions { samp_freq: 1000.0, ..Default::default() };
             options.frame_length_ms = f32::from(r.plain::<u16>("length")?);
             options.window_type.set(&r.plain::<String>("type")?)?;
             Ok(Answer::new().numbers("w", &options.window_function()))
-        },
-        "feat.MelBanks" => mel_banks,
+        }
+        "feat.MelBanks" => mel_banks(r),
         "feat.ComputeLifterCoeffs" => {
-            |r| Ok(Answer::new().numbers("coeffs", &lifter_coefficients(r.plain("Q")?, r.plain("dim")?)))
+            Ok(Answer::new().numbers("coeffs", &lifter_coefficients(r.plain("Q")?, r.plain("dim")?)))
         }
-        "feat.InitIdftBases" => {
-            |r| Ok(Answer::new().matrix("M", &idft_bases(r.plain("n_bases")?, r.plain("dimension")?)))
-        }
-        "feat.ComputeLpc/Lpc2Cepstrum" => |r| {
+        "feat.InitIdftBases" => Ok(Answer::new().matrix("M", &idft_bases(r.plain("n_bases")?, r.plain("dimension")?))),
+        "feat.ComputeLpc/Lpc2Cepstrum" => {
             let (log_energy, a) = compute_lpc(&r.plain::<Vec<f32>>("autocorr")?);
             let answer = Answer::new().number("ret", log_energy).numbers("lpc", &a);
             Ok(answer.numbers("cepstrum", &lpc_to_cepstrum(&a)))
-        },
-        "feat.LinearResample" => resample,
-        _ => return None,
-    })
+        }
+        "feat.LinearResample" => resample(r),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The arguments of this operation are in the answer, next to the result.

@@ -6,19 +6,18 @@ use kaldera::matrix::fft::{
     SplitRadixComplexFft, SplitRadixRealFft, complex_fft, complex_ft, real_fft, real_fft_inefficient,
 };
 
-use super::Operation;
 use super::answer::Answer;
 use super::record::{Record, tried};
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "ComplexFft" => complex,
-        "RealFft" => real,
-        "SplitRadixComplexFft" => split_radix_complex,
-        "SplitRadixRealFft" => split_radix_real,
-        _ => return None,
-    })
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    match r.op {
+        "ComplexFft" => complex(r),
+        "RealFft" => real(r),
+        "SplitRadixComplexFft" => split_radix_complex(r),
+        "SplitRadixRealFft" => split_radix_real(r),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The slow reference, which must agree as well, is compared under another name.

@@ -6,15 +6,14 @@ use kaldera::matrix::packed::{SolverOptions, solve_quadratic_problem};
 use kaldera::matrix::traces::trace_mat_mat;
 use kaldera::matrix::{Error, Matrix, SpMatrix, SubMatrix, SymmetricEig, TpMatrix, Trans, Vector};
 
-use super::Operation;
 use super::answer::Answer;
 use super::packed::sp;
 use super::record::{Record, tried};
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "Matrix.Invert" => |r| {
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    match r.op {
+        "Matrix.Invert" => {
             let mut a = r.matrix("A")?;
             let (alone, det) = (a.log_det()?, a.invert()?);
             Ok(Answer::new()
@@ -23,15 +22,15 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .number("det_sign", det.sign)
                 .number("LogDet", alone.log)
                 .number("LogDet_sign", alone.sign))
-        },
-        "Matrix.LogDet(singular)" => |r| {
+        }
+        "Matrix.LogDet(singular)" => {
             let mut a = r.matrix("A")?;
             let det = a.log_det()?;
             let answer = Answer::new().number("log_det", det.log).number("det_sign", det.sign);
             Ok(answer.must("a singular matrix has no inverse", matches!(a.invert(), Err(Error::Singular { .. }))))
-        },
-        "Matrix.Svd" => svd,
-        "SortSvd" => |r| {
+        }
+        "Matrix.Svd" => svd(r),
+        "SortSvd" => {
             const ABSOLUTE: &str = "sort_on_absolute_value";
             let (mut s, mut u) = (r.vector("s")?, r.matrix("U")?);
             let mut vt = if r.has("Vt") { Some(r.matrix("Vt")?) } else { None };
@@ -39,9 +38,9 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
             sort_svd(&mut s, Some(u.view_mut()), vt.as_mut().map(Matrix::view_mut), absolute)?;
             let answer = Answer::new().vector("s", &s).matrix("U", &u);
             Ok(if let Some(vt) = vt { answer.matrix("Vt", &vt) } else { answer })
-        },
-        "Matrix.Eig" => eig,
-        "Matrix.Power" => |r| {
+        }
+        "Matrix.Eig" => eig(r),
+        "Matrix.Power" => {
             let mut a = r.matrix("A")?;
             let ok = match a.power(r.number("power")?) {
                 Ok(()) => true,
@@ -49,14 +48,14 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 Err(error) => return Err(error.into()),
             };
             Ok(Answer::new().exact("ok", ok).matrix("A", &a))
-        },
-        "AttemptComplexPower" => |r| {
+        }
+        "AttemptComplexPower" => {
             let (re, im) = (r.number("re")?, r.number("im")?);
             let power = attempt_complex_power(re, im, r.number("power")?);
             let (new_re, new_im) = power.unwrap_or((re, im));
             Ok(Answer::new().exact("ok", power.is_some()).number("re", new_re).number("im", new_im))
-        },
-        "Matrix.reductions" => |r| {
+        }
+        "Matrix.reductions" => {
             let (a, b) = (r.matrix("A")?, r.matrix("B")?);
             Ok(Answer::new()
                 .number("Sum", a.sum())
@@ -69,9 +68,9 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .number("Trace_nocheck", a.trace(false)?)
                 .number("TraceMatMat_AB", trace_mat_mat(&a, &b, Trans::No)?)
                 .number("TraceMatMat_AA_trans", trace_mat_mat(&a, &a, Trans::Yes)?))
-        },
-        "ComputePca" => pca,
-        "Sp.Invert/Cholesky" => |r| {
+        }
+        "ComputePca" => pca(r),
+        "Sp.Invert/Cholesky" => {
             let s = sp(r, "S")?;
             let mut inverse = s.clone();
             let det = inverse.invert()?;
@@ -89,8 +88,8 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .number("FrobeniusNorm", s.frobenius_norm())
                 .number("MaxAbsEig", s.max_abs_eig()?)
                 .exact("IsPosDef", s.is_pos_def()))
-        },
-        "Sp.Invert(indefinite)" => |r| {
+        }
+        "Sp.Invert(indefinite)" => {
             let mut s = sp(r, "S")?;
             let (alone, det) = (s.log_det()?, s.invert()?);
             Ok(Answer::new()
@@ -98,23 +97,23 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .number("det_sign", alone.sign)
                 .numbers("Invert", s.data())
                 .must("the inverse comes with the same determinant", det == alone))
-        },
-        "Sp.Eig/SymPosSemiDefEig" => |r| {
+        }
+        "Sp.Eig/SymPosSemiDefEig" => {
             let s = sp(r, "S")?;
             let answer = Answer::new().free("Eig_s").free("Eig_P").free("SPSD_s").free("SPSD_P");
             let answer = judge_eig(answer, &s, &s.eig()?, r.out.numbers("Eig_s")?)?;
             judge_eig(answer, &s, &s.sym_pos_semi_def_eig(T::from_f64(0.001))?, r.out.numbers("SPSD_s")?)
-        },
-        "Sp.Eig(indefinite)" => |r| {
+        }
+        "Sp.Eig(indefinite)" => {
             let s = sp(r, "S")?;
             judge_eig(Answer::new().free("s").free("P"), &s, &s.eig()?, r.out.numbers("s")?)
-        },
-        "Sp.ApplyPow" => |r| {
+        }
+        "Sp.ApplyPow" => {
             let mut s = sp(r, "S")?;
             s.apply_pow(r.number("exponent")?)?;
             Ok(Answer::new().numbers("S", s.data()))
-        },
-        "Sp.LimitCond" => |r| {
+        }
+        "Sp.LimitCond" => {
             let mut answer = Answer::new();
             for (ret, name, invert) in [("ret", "S", false), ("ret_invert", "S_invert", true)] {
                 let mut s = sp(r, "S")?;
@@ -122,24 +121,24 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 answer = answer.exact(ret, floored).numbers(name, s.data());
             }
             Ok(answer)
-        },
-        "Sp.ApplyFloor(Sp)" => |r| {
+        }
+        "Sp.ApplyFloor(Sp)" => {
             let mut s = sp(r, "S")?;
             let floored = s.apply_floor_sp(&sp(r, "Floor")?, r.number("alpha")?)?;
             Ok(Answer::new().exact("ret", floored).numbers("S", s.data()))
-        },
-        "Sp.ApplyFloor(real)" => |r| {
+        }
+        "Sp.ApplyFloor(real)" => {
             let mut s = sp(r, "S")?;
             let floored = s.apply_floor(r.number("floor")?)?;
             Ok(Answer::new().exact("ret", floored).numbers("S", s.data()))
-        },
-        "SolveQuadraticProblem" => |r| {
+        }
+        "SolveQuadraticProblem" => {
             let mut x = r.vector("x0")?;
             let gain = solve_quadratic_problem(&sp(r, "H")?, &r.vector("g")?, &SolverOptions::default(), &mut x)?;
             Ok(Answer::new().vector("x", &x).number("objf_change", gain))
-        },
-        _ => return None,
-    })
+        }
+        _ => Err(Stop::NotRun),
+    }
 }
 
 fn svd<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {

@@ -7,15 +7,16 @@ use kaldera::matrix::packed::{trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_
 use kaldera::matrix::{Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans, Vector, vec_vec};
 use serde_json::Value;
 
-use super::Operation;
 use super::answer::Answer;
 use super::record::{Fields, Record, changed, number, tried};
 use super::vector::ret;
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "Packed.from Matrix" => |r| {
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    let (alpha, beta) = (|| r.number("alpha"), || r.number("beta"));
+    let (sp, tp) = (|name: &str| sp(r, name), |name: &str| tp(r, name));
+    match r.op {
+        "Packed.from Matrix" => {
             let a = r.matrix("A")?;
             let s = |copy_type| SpMatrix::<T>::from_mat(&a, copy_type);
             let t = TpMatrix::<T>::from_mat(&a, Trans::No)?;
@@ -29,9 +30,9 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .matrix("Matrix_from_Sp", &s(SpCopyType::Mean)?.to_matrix())
                 .matrix("Matrix_from_Tp", &t.to_matrix())
                 .matrix("Matrix_from_Tp_kTrans", &transposed))
-        },
-        "Packed.misc" => |r| {
-            let this = sp(r, "this")?;
+        }
+        "Packed.misc" => {
+            let this = sp("this")?;
             Ok(Answer::new()
                 .numbers("Resize_6_kCopyData", changed(&this, |m| m.resize(6, ResizeType::CopyData)).data())
                 .numbers("ScaleDiag_2", changed(&this, |m| m.scale_diag(T::from_f64(2.0))).data())
@@ -39,80 +40,80 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .numbers("AddToDiag_1", changed(&this, |m| m.add_to_diag(T::ONE)).data())
                 .number("Max", this.max())
                 .number("Min", this.min()))
-        },
-        "Vector.MulTp/Solve" => |r| {
-            let (x, t, trans) = (r.vector("x")?, tp(r, "T_packed")?, r.trans("trans")?);
+        }
+        "Vector.MulTp/Solve" => {
+            let (x, t, trans) = (r.vector("x")?, tp("T_packed")?, r.trans("trans")?);
             let answer = Answer::new().vector("mul", &tried(&x, |x| x.mul_tp(&t, trans))?);
             Ok(answer.vector("solve", &tried(&x, |x| x.solve(&t, trans))?))
-        },
-        "Vector.AddTpVec" => |r| {
-            let (v, t, alpha, beta) = (r.vector("v")?, tp(r, "T_packed")?, r.number("alpha")?, r.number("beta")?);
-            r.vector_after("this", |this| Ok(this.add_tp_vec(alpha, &t, r.trans("trans")?, &v, beta)?))
-        },
-        "Vector.CopyRowFromSp(all rows)" => |r| {
-            let s = sp(r, "S_packed")?;
+        }
+        "Vector.AddTpVec" => {
+            let (v, t, trans) = (r.vector("v")?, tp("T_packed")?, r.trans("trans")?);
+            r.vector_after("this", |this| Ok(this.add_tp_vec(alpha()?, &t, trans, &v, beta()?)?))
+        }
+        "Vector.CopyRowFromSp(all rows)" => {
+            let s = sp("S_packed")?;
             let mut rows = Matrix::<T>::zeros(s.dim(), s.dim());
             (0..s.dim()).try_for_each(|r| rows.row_mut(r).copy_row_from_sp(&s, r))?;
             Ok(Answer::new().matrix("rows", &rows))
-        },
-        "Vector.AddSpVec" => |r| {
-            let (v, s, alpha, beta) = (r.vector("v")?, sp(r, "S_packed")?, r.number("alpha")?, r.number("beta")?);
-            r.vector_after("this", |this| Ok(this.add_sp_vec(alpha, &s, &v, beta)?))
-        },
-        "VecSpVec" => |r| ret(vec_sp_vec(&r.vector("v1")?, &sp(r, "S_packed")?, &r.vector("v2")?)?),
-        "TraceSpSp" => |r| {
-            let (a, b) = (sp(r, "A")?, sp(r, "B")?);
+        }
+        "Vector.AddSpVec" => {
+            let (v, s) = (r.vector("v")?, sp("S_packed")?);
+            r.vector_after("this", |this| Ok(this.add_sp_vec(alpha()?, &s, &v, beta()?)?))
+        }
+        "VecSpVec" => ret(vec_sp_vec(&r.vector("v1")?, &sp("S_packed")?, &r.vector("v2")?)?),
+        "TraceSpSp" => {
+            let (a, b) = (sp("A")?, sp("B")?);
             let answer = Answer::new().number("TraceSpSp", trace_sp_sp(&a, &b)?);
             Ok(answer.number("TraceSpSpLower", trace_sp_sp_lower(&a, &b)?))
-        },
-        "TraceSpMat" => |r| ret(trace_sp_mat(&sp(r, "A")?, &r.matrix("B")?)?),
-        "Matrix.AddSpSp/AddSp" => |r| {
-            let (this, a, b) = (r.matrix("this")?, sp(r, "A")?, sp(r, "B")?);
+        }
+        "TraceSpMat" => ret(trace_sp_mat(&sp("A")?, &r.matrix("B")?)?),
+        "Matrix.AddSpSp/AddSp" => {
+            let (this, a, b) = (r.matrix("this")?, sp("A")?, sp("B")?);
             let (half, two) = (T::from_f64(0.5), T::from_f64(2.0));
             Ok(Answer::new()
                 .matrix("AddSpSp_0.5_2", &tried(&this, |m| m.add_sp_sp(half, &a, &b, two))?)
                 .matrix("AddSp_-1", &tried(&this, |m| m.add_sp(-T::ONE, &a))?))
-        },
-        "Sp.AddMat2/AddMat2Sp/AddMat2Vec" => |r| {
-            let (this, m, trans) = (sp(r, "this")?, r.matrix("M")?, r.trans("trans")?);
-            let (s, v, alpha, beta) = (sp(r, "S")?, r.vector("v")?, r.number("alpha")?, r.number("beta")?);
+        }
+        "Sp.AddMat2/AddMat2Sp/AddMat2Vec" => {
+            let (this, m, trans, s) = (sp("this")?, r.matrix("M")?, r.trans("trans")?, sp("S")?);
+            let (v, alpha, beta) = (r.vector("v")?, alpha()?, beta()?);
             Ok(Answer::new()
                 .numbers("AddMat2", tried(&this, |to| to.add_mat2(alpha, &m, trans, beta))?.data())
                 .numbers("AddMat2Sp", tried(&this, |to| to.add_mat2_sp(alpha, &m, trans, &s, beta))?.data())
                 .numbers("AddMat2Vec", tried(&this, |to| to.add_mat2_vec(alpha, &m, trans, &v, beta))?.data())
                 .numbers("AddSmat2Sp", tried(&this, |to| to.add_smat2_sp(alpha, &m, trans, &s, beta))?.data()))
-        },
-        "Sp.AddTp2/AddTp2Sp" => |r| {
-            let (this, t, s, trans) = (sp(r, "this")?, tp(r, "T")?, sp(r, "S")?, r.trans("trans")?);
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
+        }
+        "Sp.AddTp2/AddTp2Sp" => {
+            let (this, t, s, trans) = (sp("this")?, tp("T")?, sp("S")?, r.trans("trans")?);
+            let (alpha, beta) = (alpha()?, beta()?);
             Ok(Answer::new()
                 .numbers("AddTp2", tried(&this, |to| to.add_tp2(alpha, &t, trans, beta))?.data())
                 .numbers("AddTp2Sp", tried(&this, |to| to.add_tp2_sp(alpha, &t, trans, &s, beta))?.data()))
-        },
-        "Sp.AddVec2/AddVecVec/AddVec2Sp/AddDiagVec" => |r| {
-            let (this, v, w, s) = (sp(r, "this")?, r.vector("v")?, r.vector("w")?, sp(r, "S")?);
+        }
+        "Sp.AddVec2/AddVecVec/AddVec2Sp/AddDiagVec" => {
+            let (this, v, w, s) = (sp("this")?, r.vector("v")?, r.vector("w")?, sp("S")?);
             let [half, two, three] = [0.5, 2.0, 3.0].map(T::from_f64);
             Ok(Answer::new()
                 .numbers("AddVec2_0.5", tried(&this, |to| to.add_vec2(half, &v))?.data())
                 .numbers("AddVecVec_0.5", tried(&this, |to| to.add_vec_vec(half, &v, &w))?.data())
                 .numbers("AddVec2Sp_0.5_2", tried(&this, |to| to.add_vec2_sp(half, &v, &s, two))?.data())
                 .numbers("AddDiagVec_3", tried(&this, |to| to.add_diag_vec(three, &v))?.data()))
-        },
-        "Sp.Tridiagonalize" => |r| {
-            let mut s = sp(r, "S")?;
+        }
+        "Sp.Tridiagonalize" => {
+            let mut s = sp("S")?;
             let mut q = Matrix::zeros(s.dim(), s.dim());
             s.tridiagonalize(Some(q.view_mut()))?;
             Ok(Answer::new().numbers("T", s.data()).matrix("Q", &q))
-        },
-        "LinearCgd" => |r| {
-            let (a, b) = (sp(r, "A")?, r.vector("b")?);
+        }
+        "LinearCgd" => {
+            let (a, b) = (sp("A")?, r.vector("b")?);
             let mut x = Vector::zeros(b.dim());
             let iterations = linear_cgd(&LinearCgdOptions::default(), &a, &b, &mut x)?;
             Ok(Answer::new().exact("iters", iterations).vector("x", &x))
-        },
-        "OptimizeLbfgs(quadratic 0.5 x'Hx - c'x)" => lbfgs,
-        _ => return None,
-    })
+        }
+        "OptimizeLbfgs(quadratic 0.5 x'Hx - c'x)" => lbfgs(r),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// A packed matrix of either kind; its size follows from the number of elements.

@@ -9,17 +9,16 @@ use kaldera::matrix::{
     CompressedMatrix, CompressionMethod, Matrix, SpMatrix, SparseMatrix, SparseVector, Trans, Vector,
 };
 
-use super::Operation;
 use super::answer::Answer;
 use super::packed::{sp, tp};
 use super::record::{Record, tried};
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "IO.bytes(binary)" => |r| objects(r, hex),
-        "IO.text(precision 7)" => |r| objects(r, text),
-        "SparseVector" => |r| {
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    match r.op {
+        "IO.bytes(binary)" => objects(r, hex),
+        "IO.text(precision 7)" => objects(r, text),
+        "SparseVector" => {
             let v = from_pairs(r)?;
             check_read(&v)?;
             let (place, max) = v.max().ok_or_else(|| Stop::Damaged("dim: 0".into()))?;
@@ -31,12 +30,12 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .exact("Max_index", place)
                 .exact("binary", hex(&v)?)
                 .exact("text", text(&v)?))
-        },
-        "SparseVector.Max(all negative)" => |r| {
+        }
+        "SparseVector.Max(all negative)" => {
             let (place, max) = from_pairs(r)?.max().ok_or_else(|| Stop::Damaged("dim: 0".into()))?;
             Ok(Answer::new().number("Max", max).exact("Max_index", place))
-        },
-        "SparseMatrix" => |r| {
+        }
+        "SparseMatrix" => {
             let x = r.matrix("X")?;
             let m = SparseMatrix::from(&r.matrix("M")?);
             check_read(&m)?;
@@ -49,18 +48,18 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .exact("binary", hex(&m)?)
                 .exact("text", text(&m)?)
                 .number("TraceMatSmat_Xt", trace_mat_smat(&x, &m, Trans::Yes)?))
-        },
-        "CompressedMatrix" => |r| {
+        }
+        "CompressedMatrix" => {
             let mut m = compressed(r)?;
             let answer = Answer::new().exact("binary", bytes(&m)?).matrix("decompressed", &m.to_matrix::<T>());
             m.scale(2.0);
             Ok(answer.matrix("after_Scale_2", &m.to_matrix::<T>()))
-        },
-        "CompressedMatrix(constant)" => |r| {
+        }
+        "CompressedMatrix(constant)" => {
             let m = compressed(r)?;
             Ok(Answer::new().exact("binary", bytes(&m)?).matrix("decompressed", &m.to_matrix::<T>()))
-        },
-        "CompressedMatrix.sub" => |r| {
+        }
+        "CompressedMatrix.sub" => {
             let m = compressed(r)?;
             let sub = m.range(2, 9, 1, 2)?;
             let padded = m.range_with_padding(-2, 16, 0, m.num_cols())?;
@@ -72,18 +71,18 @@ pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
                 .matrix("pad_dec", &padded.to_matrix::<T>())
                 .exact("sub_r3_4", bytes(&few)?)
                 .matrix("sub4_dec", &few.to_matrix::<T>()))
-        },
-        // Kaldi writes four bytes of uninitialised memory between the token and the header, and cannot
-        // read the result: ours must be the same without them.
-        "CompressedMatrix(empty)" => |r| {
+        }
+        // Kaldi writes four bytes of uninitialised memory between the token and the header, and
+        // cannot read the result: ours must be the same without them.
+        "CompressedMatrix(empty)" => {
             let m = CompressedMatrix::new(&Matrix::<T>::zeros(0, 0), CompressionMethod::Automatic)?;
             let known: String = r.out.plain("binary")?;
             let (token, rest) = known.split_at_checked(6).unwrap_or_default();
             let same = bytes(&m)? == format!("{token}{}", rest.get(8..).unwrap_or_default());
             Ok(Answer::new().free("binary").must("the bytes are Kaldi's but for four", same))
-        },
-        _ => return None,
-    })
+        }
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The binary body of an object in hexadecimal.

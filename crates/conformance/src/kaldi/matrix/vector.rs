@@ -4,95 +4,80 @@ use kaldera::base::Real;
 use kaldera::matrix::dense::vec_mat_vec;
 use kaldera::matrix::{ResizeType, Vector};
 
-use super::Operation;
 use super::answer::Answer;
 use super::record::{Record, changed, tried};
 use crate::Stop;
 
-pub(super) fn operation<T: Real>(op: &str) -> Option<Operation<T>> {
-    Some(match op {
-        "Vector.ApplySoftMax" => |r| with_number(r, Vector::apply_soft_max),
-        "Vector.ApplyLogSoftMax" => |r| with_number(r, Vector::apply_log_soft_max),
-        "Vector.LogSumExp" => |r| ret(r.vector("x")?.log_sum_exp(Some(r.number("prune")?))),
-        "Vector.ApplyPowAbs" => |r| {
+pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
+    let (alpha, beta) = (|| r.number("alpha"), || r.number("beta"));
+    let (v, m) = (|name: &str| r.vector(name), |name: &str| r.matrix(name));
+    let after = |change: &dyn Fn(&mut Vector<T>) -> Result<(), Stop>| r.vector_after("x", change);
+    match r.op {
+        "Vector.ApplySoftMax" => with_number(r, Vector::apply_soft_max),
+        "Vector.ApplyLogSoftMax" => with_number(r, Vector::apply_log_soft_max),
+        "Vector.LogSumExp" => ret(v("x")?.log_sum_exp(Some(r.number("prune")?))),
+        "Vector.ApplyPowAbs" => {
             let power = r.number("power")?;
-            // For a negative power Kaldi forgets the sign, and these answers are Kaldi's; ours keeps it.
+            // For a negative power Kaldi forgets the sign, and these answers are Kaldi's; ours
+            // keeps it.
             let sign = r.plain("include_sign")? && power >= T::ZERO;
-            Ok(Answer::new().vector("x", &changed(&r.vector("x")?, |x| x.apply_pow_abs(power, sign))))
-        },
-        "Vector.Norm" => |r| ret(r.vector("x")?.norm(r.number("p")?)?),
-        "Vector.ApplyFloor" => |r| with_count(r, "floored_count", |x| Ok(x.apply_floor(r.number("floor")?))),
-        "Vector.ApplyCeiling" => |r| with_count(r, "changed_count", |x| Ok(x.apply_ceiling(r.number("ceil")?))),
-        "Vector.ApplyFloor(vec)" => |r| with_count(r, "ret", |x| Ok(x.apply_floor_vec(&r.vector("floor_vec")?)?)),
-        "Vector.AddVecVec" => |r| {
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
-            r.vector_after("x", |x| Ok(x.add_vec_vec(alpha, &r.vector("v")?, &r.vector("r")?, beta)?))
-        },
-        "Vector.AddVecDivVec" => |r| {
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
-            r.vector_after("x", |x| Ok(x.add_vec_div_vec(alpha, &r.vector("v")?, &r.vector("r")?, beta)?))
-        },
-        "Vector.AddVec2" => |r| r.vector_after("x", |x| Ok(x.add_vec2(r.number("alpha")?, &r.vector("v")?)?)),
-        "Vector.AddDiagMat2" => |r| {
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
-            r.vector_after("x", |x| Ok(x.add_diag_mat2(alpha, &r.matrix("M")?, r.trans("trans")?, beta)?))
-        },
-        "Vector.AddRowSumMat" => |r| {
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
-            r.vector_after("x", |x| Ok(x.add_row_sum_mat(alpha, &r.matrix("M")?, beta)?))
-        },
-        "Vector.AddColSumMat" => |r| {
-            let (alpha, beta) = (r.number("alpha")?, r.number("beta")?);
-            r.vector_after("x", |x| Ok(x.add_col_sum_mat(alpha, &r.matrix("M")?, beta)?))
-        },
-        "Vector.AddDiagMatMat" => |r| {
-            let (m, n, alpha, beta) = (r.matrix("M")?, r.matrix("N")?, r.number("alpha")?, r.number("beta")?);
+            Ok(Answer::new().vector("x", &changed(&v("x")?, |x| x.apply_pow_abs(power, sign))))
+        }
+        "Vector.Norm" => ret(v("x")?.norm(r.number("p")?)?),
+        "Vector.ApplyFloor" => with_count(r, "floored_count", |x| Ok(x.apply_floor(r.number("floor")?))),
+        "Vector.ApplyCeiling" => with_count(r, "changed_count", |x| Ok(x.apply_ceiling(r.number("ceil")?))),
+        "Vector.ApplyFloor(vec)" => with_count(r, "ret", |x| Ok(x.apply_floor_vec(&v("floor_vec")?)?)),
+        "Vector.AddVecVec" => after(&|x| Ok(x.add_vec_vec(alpha()?, &v("v")?, &v("r")?, beta()?)?)),
+        "Vector.AddVecDivVec" => after(&|x| Ok(x.add_vec_div_vec(alpha()?, &v("v")?, &v("r")?, beta()?)?)),
+        "Vector.AddVec2" => after(&|x| Ok(x.add_vec2(alpha()?, &v("v")?)?)),
+        "Vector.AddDiagMat2" => after(&|x| Ok(x.add_diag_mat2(alpha()?, &m("M")?, r.trans("trans")?, beta()?)?)),
+        "Vector.AddRowSumMat" => after(&|x| Ok(x.add_row_sum_mat(alpha()?, &m("M")?, beta()?)?)),
+        "Vector.AddColSumMat" => after(&|x| Ok(x.add_col_sum_mat(alpha()?, &m("M")?, beta()?)?)),
+        "Vector.AddDiagMatMat" => {
             let (trans_m, trans_n) = (r.trans("transM")?, r.trans("transN")?);
-            r.vector_after("x", |x| Ok(x.add_diag_mat_mat(alpha, &m, trans_m, &n, trans_n, beta)?))
-        },
-        "Vector.SumLog" => |r| ret(r.vector("x")?.sum_log()),
-        "Vector.Sum" => |r| ret(r.vector("x")?.sum()),
-        "Vector.Max/Min(index)" => |r| {
-            let x = r.vector("x")?;
+            after(&|x| Ok(x.add_diag_mat_mat(alpha()?, &m("M")?, trans_m, &m("N")?, trans_n, beta()?)?))
+        }
+        "Vector.SumLog" => ret(v("x")?.sum_log()),
+        "Vector.Sum" => ret(v("x")?.sum()),
+        "Vector.Max/Min(index)" => {
+            let x = v("x")?;
             let none = || Stop::Refused("no largest or smallest element".into());
             let ((at_max, max), (at_min, min)) = (x.max_index().ok_or_else(none)?, x.min_index().ok_or_else(none)?);
             let answer = Answer::new().number("max", max).exact("max_index", at_max);
             Ok(answer.number("min", min).exact("min_index", at_min))
-        },
-        "Vector.Max/Min(empty)" => |r| {
-            let x = r.vector("x")?;
+        }
+        "Vector.Max/Min(empty)" => {
+            let x = v("x")?;
             Ok(Answer::new().number("max", x.max()).number("min", x.min()))
-        },
-        "Vector.CopyRows/Cols/DiagFromMat" => |r| {
-            let m = r.matrix("M")?;
+        }
+        "Vector.CopyRows/Cols/DiagFromMat" => {
+            let m = m("M")?;
             let (rows, cols) = (m.num_rows(), m.num_cols());
             let (all, diag) = (Vector::<T>::zeros(rows * cols), Vector::<T>::zeros(rows.min(cols)));
             Ok(Answer::new()
                 .vector("rows", &tried(&all, |v| v.copy_rows_from_mat(&m))?)
                 .vector("cols", &tried(&all, |v| v.copy_cols_from_mat(&m))?)
                 .vector("diag", &tried(&diag, |v| v.copy_diag_from_mat(&m))?))
-        },
-        "VecMatVec" => |r| ret(vec_mat_vec(&r.vector("v1")?, &r.matrix("M")?, &r.vector("v2")?)?),
-        "Vector.ReplaceValue/RemoveElement/Resize(kCopyData)" => |r| {
-            let x = r.vector("x")?;
+        }
+        "VecMatVec" => ret(vec_mat_vec(&v("v1")?, &m("M")?, &v("v2")?)?),
+        "Vector.ReplaceValue/RemoveElement/Resize(kCopyData)" => {
+            let x = v("x")?;
             let resized = |size| changed(&x, |x| x.resize(size, ResizeType::CopyData));
             Ok(Answer::new()
                 .vector("replace_0_5", &changed(&x, |x| x.replace_value(T::ZERO, T::from_f64(5.0))))
                 .vector("remove_2", &tried(&x, |x| x.remove_element(2))?)
                 .vector("resize_9", &resized(9))
                 .vector("resize_3", &resized(3)))
-        },
-        "Vector.Tanh/Sigmoid" => |r| {
-            let x = r.vector("x")?;
+        }
+        "Vector.Tanh/Sigmoid" => {
+            let x = v("x")?;
             let answer = Answer::new().vector("tanh", &tried(&x, |y| y.tanh(&x))?);
             Ok(answer.vector("sigmoid", &tried(&x, |y| y.sigmoid(&x))?))
-        },
-        "Vector.InvertElements" => {
-            |r| Ok(Answer::new().vector("x", &changed(&r.vector("x")?, Vector::invert_elements)))
         }
-        "Vector.ApplyLog" => |r| r.vector_after("x", |x| Ok(x.apply_log()?)),
-        _ => return None,
-    })
+        "Vector.InvertElements" => Ok(Answer::new().vector("x", &changed(&v("x")?, Vector::invert_elements))),
+        "Vector.ApplyLog" => after(&|x| Ok(x.apply_log()?)),
+        _ => Err(Stop::NotRun),
+    }
 }
 
 /// The answer of a call that returns a number.
