@@ -1,11 +1,11 @@
 //! The result of a call, and its comparison with the known answer.
 
 use kaldera::base::Real;
-use kaldera::matrix::{MatrixBase, Storage, VectorBase};
+use kaldera::matrix::{Matrix, MatrixBase, Storage, Vector, VectorBase};
 use serde_json::Value;
 
-use super::record::{Record, number};
-use crate::near;
+use super::record::{Record, number, tried};
+use crate::{Stop, near};
 
 /// Tolerance of a number, as a part of the largest one of its field: rule 6 of the README of the
 /// known answers.
@@ -175,4 +175,24 @@ impl Differences {
 /// The largest absolute value of those that are finite.
 fn largest(numbers: &[f64]) -> f64 {
     numbers.iter().map(|x| x.abs()).filter(|x| x.is_finite()).fold(0.0, f64::max)
+}
+
+impl<T: Real> Record<'_, T> {
+    /// The answer that is the vector `name` after a change.
+    pub(super) fn vector_after(
+        &self,
+        name: &'static str,
+        change: impl FnOnce(&mut Vector<T>) -> Result<(), Stop>,
+    ) -> Result<Answer, Stop> {
+        Ok(Answer::new().vector(name, &tried(&self.vector(name)?, change)?))
+    }
+
+    /// The answer that is the matrix `name` after a change.
+    pub(super) fn matrix_after(
+        &self,
+        name: &'static str,
+        change: impl FnOnce(&mut Matrix<T>) -> Result<(), Stop>,
+    ) -> Result<Answer, Stop> {
+        Ok(Answer::new().matrix(name, &tried(&self.matrix(name)?, change)?))
+    }
 }

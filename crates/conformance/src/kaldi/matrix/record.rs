@@ -8,7 +8,6 @@ use kaldera::matrix::{Matrix, Trans, Vector};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::answer::Answer;
 use crate::{Number, Stop, field, float};
 
 /// A call and its result, in the precision `T`; it stands for its arguments.
@@ -32,24 +31,6 @@ impl<'a, T: Real> Record<'a, T> {
         let fields =
             |name| Some(Fields { value: value.get(name).filter(|fields| fields.is_object())?, of: PhantomData });
         Some(Self { op: value["op"].as_str()?, given: fields("in")?, out: fields("out")? })
-    }
-
-    /// The answer that is the vector `name` after a change.
-    pub(super) fn vector_after(
-        &self,
-        name: &'static str,
-        change: impl FnOnce(&mut Vector<T>) -> Result<(), Stop>,
-    ) -> Result<Answer, Stop> {
-        Ok(Answer::new().vector(name, &tried(&self.vector(name)?, change)?))
-    }
-
-    /// The answer that is the matrix `name` after a change.
-    pub(super) fn matrix_after(
-        &self,
-        name: &'static str,
-        change: impl FnOnce(&mut Matrix<T>) -> Result<(), Stop>,
-    ) -> Result<Answer, Stop> {
-        Ok(Answer::new().matrix(name, &tried(&self.matrix(name)?, change)?))
     }
 }
 
