@@ -77,8 +77,8 @@ pub(super) struct GraphArc {
     pub(super) score: f32,
 }
 
-/// Stands for no arc of the graph, but for one from a state that is not final, but ends a partial
-/// result.
+/// Stands for an arc that the graph does not have: from a state that is not final, but ends a
+/// partial result.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
 impl<G: DecodingGraph> DecodingGraph for &G {
