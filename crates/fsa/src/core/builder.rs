@@ -146,7 +146,7 @@ impl Default for Lists {
 }
 
 impl Lists {
-    /// Creates no list, with memory for so many lists of one entry each.
+    /// Returns no lists, with memory for so many lists of one entry each.
     pub(crate) fn with_capacity(lists: usize) -> Self {
         let mut splits = Vec::with_capacity(lists + 1);
         splits.push(0);

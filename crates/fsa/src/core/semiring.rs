@@ -4,7 +4,8 @@ use kaldera_base::math::log_add;
 
 use crate::support::ids::narrow;
 
-/// Sum of the scores of the paths to a state. Along a path scores are added in both semirings.
+/// Rule by which the scores of the paths to a state become one. Along a path scores are added in
+/// both semirings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Semiring {

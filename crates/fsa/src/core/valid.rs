@@ -29,7 +29,8 @@ fn is_valid(view: FsaView<'_>) -> bool {
     }
 }
 
-/// Kernel that checks everything but the source states of arcs, which must only not fall.
+/// Kernel that checks everything about arcs except for their source states: of these it only checks
+/// that they do not fall.
 struct Arcs<'a> {
     arcs: &'a [Arc],
     last: i32,

@@ -22,8 +22,8 @@ pub(super) struct Active {
 impl Active {
     /// Returns the states within the search beam of the `best`, but no fewer and no more than the
     /// options say. As in Kaldi: if the beam leaves too many or too few, the next beam is the one
-    /// that would have been right here. Only tokens above `entered` count, within the beam by which
-    /// they were entered. `scores` is a buffer to work in.
+    /// that would have been right here, plus `beam_delta`. Only tokens above `entered` count,
+    /// within the beam by which they were entered. `scores` is a buffer to work in.
     pub(super) fn new(
         tokens: &[Token],
         best: f32,

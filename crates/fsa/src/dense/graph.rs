@@ -18,8 +18,8 @@ pub(super) trait DecodingGraph: Sync {
         0
     }
 
-    /// Follows the arcs with a class of all active tokens. Their scores are relative to `best`, the
-    /// best one of them; `row` has the scores of the frame.
+    /// Follows the arcs with a class of all active tokens. `best`, the best of their scores, is to
+    /// be subtracted from these; `row` has the scores of the frame.
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>);
 
     /// Returns `true` if there may be arcs without a class.
@@ -77,7 +77,8 @@ pub(super) struct GraphArc {
     pub(super) score: f32,
 }
 
-/// Number of no arc of the graph: an arc from a state that is not final, but ends a partial result.
+/// Stands for an arc that the graph does not have: from a state that is not final, but ends a
+/// partial result.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
 impl<G: DecodingGraph> DecodingGraph for &G {

@@ -27,7 +27,7 @@ pub struct DenseOptions {
     #[doc(alias = "max_active")]
     pub max_active_states: usize,
     /// If the numbers of active states set the beam of a frame, the beam of the next one is wider
-    /// by this. 0.5 unless set, as in Kaldi.
+    /// by this than the beam that these numbers require. 0.5 unless set, as in Kaldi.
     pub beam_delta: f32,
     /// If no final state was reached, take all states of the last frame as final ones.
     pub allow_partial: bool,
@@ -37,7 +37,7 @@ pub struct DenseOptions {
     pub limits: Limits,
 }
 
-/// Arcs that the output beam leaves.
+/// Arcs that the output beam leaves in a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LatticePruning {

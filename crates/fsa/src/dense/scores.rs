@@ -137,8 +137,8 @@ impl<'a> DenseFsaVec<'a> {
         self
     }
 
-    /// Allows segments to end so many frames behind their sequences; they are cut at the end of the
-    /// sequence. Not allowed unless this is set.
+    /// Allows segments to end up to so many frames behind their sequences; they are cut at the end
+    /// of the sequence. Not allowed unless this is set.
     #[must_use]
     pub fn with_allow_truncate(mut self, num_frames: usize) -> Self {
         self.allow_truncate = num_frames;

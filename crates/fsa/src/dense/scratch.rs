@@ -33,7 +33,7 @@ impl Scratch {
         }
     }
 
-    /// Returns no states of a next frame, and buffers for the closure of these states. States more
+    /// Returns a next frame without states, and buffers for the closure of its states. States more
     /// than `beam` below the best one are not needed, nor links more than `output_beam` below the
     /// best one into the same state.
     pub(super) fn next<'a>(

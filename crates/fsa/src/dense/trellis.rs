@@ -192,9 +192,9 @@ impl Trellis {
         self.links.len() >= 2 * self.links_left + LINKS_TO_PRUNE
     }
 
-    /// Runs the backward pass: computes the loss against the best path of the best path over each
-    /// token of `from` and later frames. `last` gives the losses of the tokens of the last frame.
-    /// Links with a loss of more than `beam` do not count.
+    /// Runs the backward pass: computes for each token of `from` and later frames the loss of the
+    /// best path over it against the best path of all. `last` gives the losses of the tokens of the
+    /// last frame. Links with a loss of more than `beam` do not count.
     pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: f32) -> Extras {
         let first_token = self.frames[from].first_token;
         let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };

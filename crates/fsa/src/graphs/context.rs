@@ -46,7 +46,7 @@ pub struct ContextNode {
     pub output_score: f32,
     /// The phrase that ends here, as index among the phrases.
     pub phrase: Option<usize>,
-    /// The state of the longest possible suffix of the tokens that has a state.
+    /// The state of the longest proper suffix of the tokens that has a state.
     pub fail: ContextState,
     /// The longest proper suffix at which a phrase ends.
     pub output: Option<ContextState>,
@@ -103,7 +103,7 @@ struct Node {
     /// The phrase that is the path to here.
     phrase: Option<usize>,
     children: Range<u32>,
-    /// The node of the longest possible suffix of the tokens that has a node.
+    /// The node of the longest proper suffix of the tokens that has a node.
     fail: u32,
     /// The longest proper suffix at which a phrase ends.
     output: Option<u32>,

@@ -24,8 +24,8 @@ use crate::support::ids::{id, index};
 /// ```
 ///
 /// # Errors
-/// [`Error::Limit`] if it needs half of the memory; [`Error::TooLarge`], which the standard
-/// topology is from 46,340 tokens.
+/// [`Error::Limit`] if it needs more than half of the memory; [`Error::TooLarge`], which the
+/// standard topology is from 46,340 tokens.
 pub fn ctc_topo(max_token: usize, modified: bool) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
     let (num_states, num_arcs) =
@@ -119,7 +119,7 @@ pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>,
 /// for each, and the final one. O(`max_token`).
 ///
 /// # Errors
-/// [`Error::TooLarge`]; [`Error::Limit`] if it needs half of the memory.
+/// [`Error::TooLarge`]; [`Error::Limit`] if it needs more than half of the memory.
 pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
     let tokens = tokens(max_token)?;
     let bytes = (max_token + 1).saturating_mul(size_of::<Arc>() + size_of::<i32>());

@@ -94,7 +94,7 @@ pub struct Hlg {
     pub tokens: SymbolTable,
     /// The words, including `#0`.
     pub words: SymbolTable,
-    /// `true` for H o L o G; otherwise it is L o G, whose labels are tokens and 0 is epsilon.
+    /// `true` for H o L o G; otherwise it is L o G, whose labels are tokens, or 0 for epsilon.
     pub topology: bool,
     /// Sizes of the graphs that were made.
     pub steps: Vec<HlgStep>,

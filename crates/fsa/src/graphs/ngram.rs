@@ -162,7 +162,7 @@ impl NgramModel {
     ///
     /// # Errors
     /// [`Error::NoSharedWord`] if it has none of them, though there are words: then it is of
-    /// another language, writes words in another case, or has no words.
+    /// another language, writes words in another case, or is not a model of words.
     pub fn count_words<'w>(&self, words: impl IntoIterator<Item = &'w str>) -> Result<usize, Error> {
         let is_word = |word: &str| self.find(word).is_some_and(|label| Some(label) != self.unknown());
         let (mut found, mut first, mut other_case) = (0, None, false);

@@ -12,7 +12,7 @@ use crate::support::ids::index;
 /// Placeholder of the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
 
-/// Assembles arcs in any order, with [`TO_FINAL`] as the destination of final costs, to an FSA:
+/// Assembles arcs in any order, with [`TO_FINAL`] as the destination of final costs, into an FSA:
 /// `start` and state 0 are exchanged, and the final state comes after the highest one. Returns the
 /// arc map too. O(states + arcs).
 pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(Fsa, Vec<i32>), Error> {

@@ -358,7 +358,7 @@ impl Header {
         Ok(Self { kind, semiring, cost, flags, start, num_states, num_arcs })
     }
 
-    /// Skips to the begin of states or arcs.
+    /// Skips to the first byte of states or arcs.
     fn align(&self, bytes: &mut Bytes<'_>) -> Result<(), Error> {
         if self.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) }
     }

@@ -22,7 +22,7 @@ use crate::support::ids::index;
 ///
 /// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each
 /// state that was final; the last of several final costs of a state counts. Printing does the
-/// opposite, and makes one cost of several arcs from a state to the final one, by the
+/// opposite, and makes one cost of several arcs from a state to the final one, in the semiring of
 /// [`with_semiring`](Self::with_semiring). The start is exchanged with state 0.
 ///
 /// ```

@@ -18,7 +18,7 @@ use crate::support::ids::id;
 ///
 /// # Errors
 /// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::Limit`] if an FSA of the result
-/// needs half of the memory; [`Error::TooLarge`].
+/// needs more than half of the memory; [`Error::TooLarge`].
 #[doc(alias = "ReplaceFsa")]
 pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Result<WithArcMaps<F>, Error> {
     if first_symbol < 1 {

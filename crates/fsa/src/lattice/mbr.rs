@@ -51,7 +51,7 @@ pub struct MbrResult {
     /// Posterior of each word in its bin.
     #[doc(alias = "GetOneBestConfidences")]
     pub confidences: Vec<f32>,
-    /// For each word its mean begin and end in frames, over paths.
+    /// For each word, the frames at which it begins and ends, as means over paths.
     #[doc(alias = "GetOneBestTimes")]
     pub times: Vec<(f32, f32)>,
     /// Upper bound of the expected edit distance that the recursion computes.
@@ -60,7 +60,7 @@ pub struct MbrResult {
     /// For each bin its words (0 is none) with their posteriors, from the likeliest down.
     #[doc(alias = "GetSausageStats")]
     pub sausage: Vec<Vec<(i32, f32)>>,
-    /// For each bin its mean begin and end in frames, over paths and words.
+    /// For each bin, the frames at which it begins and ends, as means over paths and words.
     #[doc(alias = "GetSausageTimes")]
     pub sausage_times: Vec<(f32, f32)>,
 }

@@ -42,7 +42,7 @@ impl Lattice {
     /// a path. O(arcs × words).
     ///
     /// # Errors
-    /// If there is no such lattice; [`Error::Limit`] if it needs half of the memory.
+    /// If there is no such lattice; [`Error::Limit`] if it needs more than half of the memory.
     #[doc(alias = "lattice-oracle")]
     pub fn oracle(&self, i: usize, reference: &[i32]) -> Result<Option<Oracle>, Error> {
         self.check_index(i)?;

@@ -13,7 +13,7 @@ pub enum Stretch {
     Word(usize),
 }
 
-/// Finds the begin and end of words among the input labels of a path, for
+/// Finds where words begin and end among the input labels of a path, for
 /// [`Lattice::align_words`](super::Lattice::align_words).
 #[doc(alias = "WordBoundaryInfo")]
 pub trait WordBoundaries: Sync {

@@ -29,7 +29,7 @@ use crate::support::interner::Interner;
 ///
 /// # Errors
 /// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] if it
-/// needs half of the memory; [`Error::TooLarge`].
+/// needs more than half of the memory; [`Error::TooLarge`].
 #[doc(alias = "fstdifference")]
 pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     let b = Minus::new(b.view())?;

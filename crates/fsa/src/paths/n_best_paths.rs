@@ -52,7 +52,8 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one
-/// label for each arc; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
+/// label for each arc; [`Error::Limit`] if paths need more than half of the memory;
+/// [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
     Error::same_size(Quantity::Labels, fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))

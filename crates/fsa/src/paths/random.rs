@@ -20,7 +20,8 @@ use crate::paths::passes::backward_log;
 /// O(states + arcs + length of the paths times log arcs of a state).
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need more than half of the memory;
+/// [`Error::TooLarge`].
 #[doc(alias = "RandomPaths")]
 pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, Error> {
     draw(fsas, num_paths, |_, path| {
@@ -36,7 +37,8 @@ pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, 
 /// for the same `seed`, FSA and number of the path. Otherwise as [`random_paths`].
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need half of the memory; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] if paths need more than half of the memory;
+/// [`Error::TooLarge`].
 pub fn sample_paths<F: Fsas>(fsas: &F, num_paths: usize, seed: u64) -> Result<Ragged<i32>, Error> {
     let stream = Philox::new(seed);
     draw(fsas, num_paths, |fsa, path| {
@@ -111,7 +113,7 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
 struct Cut<'a> {
     fsa: FsaView<'a>,
     backward: Vec<f64>,
-    /// For each arc of the states seen so far, its begin, within [0, 1).
+    /// For each arc of the states seen so far, the point at which it begins, within [0, 1).
     begins: Vec<f64>,
     seen: Vec<bool>,
 }

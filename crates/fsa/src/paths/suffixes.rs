@@ -42,8 +42,7 @@ fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -
     if order.is_empty() { 0 } else { last as usize + 1 }
 }
 
-/// Suffixes that share as many first symbols with each other as all of them do: an interval of the
-/// suffix array.
+/// All suffixes that begin with the same `common` symbols: an interval of the suffix array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// Number of common symbols.

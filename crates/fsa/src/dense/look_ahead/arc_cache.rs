@@ -42,7 +42,7 @@ impl<A> ArcCache<A> {
         &self.kept[place].arcs
     }
 
-    /// Takes in the arcs of a state that is not there; where they are now.
+    /// Inserts the arcs of a state that is not cached, and returns their index.
     pub(crate) fn insert(&mut self, state: u32, arcs: Box<[A]>) -> usize {
         if self.place_of.len() <= state as usize {
             self.place_of.resize(state as usize + 1, NONE);

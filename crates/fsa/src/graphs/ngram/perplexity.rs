@@ -35,7 +35,8 @@ pub struct Perplexity {
     /// The base 10 logarithm of the probability of the words that are neither unknown nor of
     /// probability 0, and of the ends of sentences.
     pub log10: f64,
-    /// Sum for the unknown words, which count as the model's unknown word; 0 if it has none.
+    /// The base 10 logarithm of the probability of the unknown words, which count as the model's
+    /// unknown word; 0 if it has none.
     pub log10_unknown: f64,
 }
 

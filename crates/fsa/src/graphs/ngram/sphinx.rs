@@ -47,7 +47,7 @@ impl NgramModel {
     }
 
     /// Reads one of pocketsphinx's binary models. Labels are the model's own. `progress` is called
-    /// now and then. Only the special words of `options` are used.
+    /// now and then. Only the special words and the limits of `options` are used.
     ///
     /// pocketsphinx adds n-grams that longer ones need as their ends, with scores of its own, which
     /// cannot be distinguished from others.

@@ -263,7 +263,7 @@ impl Search<'_> {
             WeightPushing::Tropical => undecided.fold(f64::NEG_INFINITY, f64::max),
             WeightPushing::Log => undecided.fold(f64::NEG_INFINITY, log_add),
         };
-        // If all paths score -inf, nothing can be pending.
+        // If all paths score -inf, nothing can be pushed.
         let pushed = if pushed.is_finite() { pushed } else { 0.0 };
         self.list_path(from.base, base, &mut made.map);
         let mut hash = mix(mix(0, base_state.into()), group[0].label().into());
