@@ -87,8 +87,8 @@ pub struct Segment {
     pub start: f64,
     /// Seconds at which it ends.
     pub end: f64,
-    /// Times of its frames, if `start` and `end` are the times at which it is heard: see
-    /// [`Loudness`](crate::align::Loudness).
+    /// Seconds at which its frames begin and end, if `start` and `end` are the times at which it is
+    /// heard: see [`Loudness`](crate::align::Loudness).
     pub peak: Option<Range<f64>>,
     /// The probability that it is right; `None` if the decoder computes none.
     pub confidence: Option<f64>,

@@ -45,7 +45,8 @@ pub struct ExpectedValuesSaved {
 
 impl ExpectedValuesSaved {
     /// Returns the derivative by the score of each arc, given the derivative by each mean: the
-    /// arc's posterior times the mean over the paths with the arc minus the mean over all paths.
+    /// arc's posterior times the difference of two means, over the paths with the arc and over all
+    /// paths.
     ///
     /// # Errors
     /// [`Error::Count`] unless `grad` has one value for each FSA.

@@ -84,9 +84,9 @@ impl fmt::Debug for OnnxNetwork {
 const MAX_WIDTH: usize = 1 << 16;
 
 impl OnnxNetwork {
-    /// Opens a file, and runs its network over about a second, so that a network that the runtime
-    /// cannot run is an error here. Without [`subsampling`](OnnxOptions::subsampling) there is a
-    /// second run over two seconds.
+    /// Opens a file, and runs its network over about a second, or over one chunk if it has states,
+    /// so that a network that the runtime cannot run is an error here. Without states and
+    /// [`subsampling`](OnnxOptions::subsampling) there is another run over two seconds.
     ///
     /// # Errors
     /// All of [`Error`].

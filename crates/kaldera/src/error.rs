@@ -174,7 +174,7 @@ pub enum Error {
         start: f64,
         /// End of the part in seconds; `None` for the end of the recording.
         end: Option<f64>,
-        /// Duration of the recording.
+        /// Duration of the recording, in seconds.
         seconds: f32,
     },
     /// A segment of a recording that `wav.scp` does not have.

@@ -63,7 +63,7 @@ pub struct Alignment {
     pub utterance: String,
     /// The blank or a label for each frame.
     pub path: Vec<i32>,
-    /// The log-probability of that label for each frame.
+    /// The log-probability of this blank or label for each frame.
     pub path_scores: Vec<f32>,
     /// Sum of `path_scores`.
     pub score: f64,

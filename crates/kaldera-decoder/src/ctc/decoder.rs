@@ -384,7 +384,7 @@ impl<M: LanguageModel> CtcStream<'_, M> {
 
     /// Returns the score of the best hypothesis so far minus the score of the best one that can end
     /// here, with the scores of the end of a sentence. It is infinite if each hypothesis is within
-    /// a word of the lexicon, and 0 without a lexicon and a language model.
+    /// a word of the lexicon, and 0 if there is neither a lexicon nor a language model.
     #[doc(alias = "FinalRelativeCost")]
     pub fn final_relative_cost(&mut self) -> f64 {
         match &mut self.search {

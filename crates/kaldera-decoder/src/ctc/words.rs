@@ -180,7 +180,7 @@ struct Text<L> {
     language_model: f64,
     insertion: f64,
     hot_words: f64,
-    /// Number of the last words, as many as the model looks back at.
+    /// Index of the string of the last words, as many as the model looks back at.
     history: u32,
 }
 
@@ -319,7 +319,8 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         self.model.map_or(1, |of| of.order.saturating_sub(1).max(1))
     }
 
-    /// Returns the number of the last words, which end with this spelling after a text.
+    /// Returns the index of the string of the last words, which ends with this spelling after a
+    /// text.
     fn history(&mut self, spelling: u32, text: u32) -> u32 {
         let mut words = vec![spelling];
         let mut at = text;

@@ -14,7 +14,7 @@ use crate::tokenizer::segment::{self, Part};
 pub(super) enum PieceKind {
     Normal,
     Unknown,
-    /// `<s>` and similar pieces, which no text contains.
+    /// `<s>` and similar pieces, into which no text is divided.
     Control,
     UserDefined,
     /// In the model, but never returned.

@@ -28,9 +28,9 @@ pub struct TransducerOptions {
     /// [`greedy_search`](crate::transducer::greedy_search).
     #[doc(alias = "max_sym_per_utt")]
     pub max_symbols: usize,
-    /// Addition to the number of tokens, by which scores are divided before hypotheses are ordered.
-    /// icefall adds the number of tokens that the predictor looks at. `None` orders hypotheses by
-    /// score. The sum counts as at least 1.
+    /// Addition to the number of tokens. Hypotheses are ordered by their score divided by the sum,
+    /// which counts as at least 1. icefall adds the number of tokens that the predictor looks at.
+    /// `None` orders hypotheses by score.
     pub length_norm: Option<usize>,
     /// Weight of the language model.
     pub lm_weight: f64,

@@ -9,8 +9,8 @@ use crate::transducer::model::TransducerModel;
 pub enum TransducerTopology {
     /// A token takes no frame, and a blank ends the frame: Graves' RNN-T, k2's `regular`.
     Regular,
-    /// A token takes one frame, as a blank does: k2's `modified`, the default of icefall's
-    /// transducers.
+    /// A token takes one frame, as a blank does: k2's `modified`, with which icefall's transducers
+    /// are decoded.
     Modified,
     /// A token takes the frames of its duration, and a blank at least one: token-and-duration
     /// transducers (Xu et al., 2023), NeMo's TDT.

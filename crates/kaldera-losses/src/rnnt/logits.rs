@@ -5,7 +5,7 @@ use kaldera_base::Real;
 use crate::error::Error;
 use crate::rows::{Norm, norms, softmax};
 
-/// Conversion of classes to probabilities.
+/// Conversion of the logits of classes to probabilities.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Classes {
     pub(super) width: usize,

@@ -153,7 +153,8 @@ struct Inputs<T, B> {
 struct Sums<T> {
     am: Vec<Norm<T>>,
     lm: Vec<Norm<T>>,
-    /// `[symbols][frames]`: Σ e^(am + lm), with the highest value of each row subtracted.
+    /// `[symbols][frames]`: Σ e^(am + lm), with the highest values of the rows of `am` and of `lm`
+    /// subtracted.
     products: Vec<T>,
     /// For each frame Σ e^am unigram, with the highest value of am subtracted; empty if the scores
     /// of only `am` have no weight.

@@ -36,18 +36,18 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 ///   line names.
 /// - Another folder: each `*.wav` (or `wave`, `aif`, `aifc`, `aiff`, `au`, `caf`, `nist`, `snd`,
 ///   `sph`, `w64`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`,
-///   `*.mp3`, `*.ogg`, `*.oga`, `*.m4a`, `*.mp4`, `*.webm`, `*.mka`, `*.mkv`, with `opus` `*.opus`,
-///   `*.ogg`, `*.oga`. The key is the path below
-///   the folder without ending, with `-` for `/`: `spk1/a.wav` is `spk1-a`.
+///   `*.mp3`, `*.ogg`, `*.oga`, `*.m4a`, `*.m4b`, `*.mp4`, `*.3gp`, `*.webm`, `*.mka`, `*.mkv`,
+///   with `opus` `*.opus`, `*.ogg`, `*.oga`. The key is the path below the folder without ending,
+///   with `-` for `/`: `spk1/a.wav` is `spk1-a`.
 /// - `*.scp`: each line `KEY FILE`, or `KEY COMMAND |`, in its order, with its key.
 /// - `*.jsonl` and `*.json`, both with `.gz` too, in their order, on lines or as one list: lhotse's
 ///   recordings or cuts, whose key is the `id`, with the speaker and the text of the first
 ///   supervision; or NeMo's manifest, whose key is the `id` or made of `audio_filepath`, `offset`
-///   and `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. A relative path begins
-///   at the folder of the manifest.
+///   and `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. Relative paths of
+///   NeMo's manifests begin at the folder of the manifest.
 /// - `*.tar`, such as WebDataset's shards: the audio files in it, in its order, with the text of a
 ///   `.txt` or `.json` of the same name. The key is the path in the archive, as of a folder.
-/// - A folder with `cuts.*.jsonl.gz` and `recording.*.tar`, lhotse's Shar: its cuts.
+/// - A folder with `cuts.*.jsonl`, also with `.gz`, and `recording.*.tar`, lhotse's Shar: its cuts.
 /// - Any other file: itself. The key is its name without ending.
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it,
@@ -88,7 +88,7 @@ pub struct Utterance {
     pub recording: Option<String>,
     /// The name of the channel: A or B, as a `reco2file_and_channel` has it.
     pub channel_name: Option<String>,
-    /// The transcript, if a manifest has it.
+    /// The transcript, if a manifest or an archive has it.
     pub text: Option<String>,
 }
 

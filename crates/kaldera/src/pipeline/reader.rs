@@ -104,7 +104,7 @@ pub(crate) fn channel_of<'a>(
 }
 
 /// The frames of `recording` within `span`, or all. As with Kaldi's `extract-segments`, up to half
-/// a second behind the end is forgiven, a tenth of a second must be left, and times are compared in
+/// a second after the end is forgiven, a tenth of a second must be left, and times are compared in
 /// Kaldi's precision.
 pub(crate) fn frames_of(recording: &Recording, span: Option<Span>) -> Result<Range<usize>, Error> {
     const MAX_OVERSHOOT: f32 = 0.5;
@@ -120,7 +120,7 @@ pub(crate) fn frames_of(recording: &Recording, span: Option<Span>) -> Result<Ran
     if until.min(f64::from(length)) - start < f64::from(MIN_SECONDS) {
         return Err(wrong());
     }
-    // The nearest sample; not negative, and not far behind the last one.
+    // The nearest sample; not negative, and not far after the last one.
     let sample = |seconds: f64| (seconds * f64::from(recording.samp_freq()) + 0.5) as usize;
     let (first, last) = (sample(start), sample(until).min(num_samples));
     if first < last { Ok(first..last) } else { Err(wrong()) }

@@ -214,7 +214,7 @@ pub(super) enum DecoderStream<'d> {
 }
 
 impl Model<'_> {
-    /// Makes the decoder of rows of so many values for the description and the options; a
+    /// Makes the decoder of rows of `columns` values for the description and the options; a
     /// transducer has a predictor.
     pub(super) fn decoder(
         &self,

@@ -404,7 +404,7 @@ impl<'f> Model<'f> {
         }
     }
 
-    /// Returns the tokens of so many outputs of the network, if these are merged.
+    /// Returns the tokens of `num_outputs` outputs of the network, if these are merged.
     pub(super) fn merge(&self, num_outputs: usize) -> Result<Option<Merge>, Error> {
         const KEY: &str = "network.outputs";
         let Some(file) = &self.description.network.outputs else { return Ok(None) };

@@ -16,8 +16,8 @@ use crate::recognizer::parts::end_at;
 use crate::recognizer::seconds::seconds_of;
 use crate::recognizer::stream::{RecognizerStream, silence_frames};
 
-/// Interval in seconds of audio at which the end of an utterance is searched: utterances must not
-/// depend on the length of chunks.
+/// Interval in seconds of audio at which the end of an utterance is searched for: utterances must
+/// not depend on the length of chunks.
 const LOOK_FOR_END: f64 = 0.1;
 
 /// The shortest silence that ends an utterance, in seconds.
@@ -27,7 +27,7 @@ const PAUSE: f64 = 0.5;
 const SURE_SILENCE: f32 = 1.0;
 
 /// Maximum delay in seconds of an utterance's end within a token, which waits for the end of the
-/// token. The end is then searched in each frame.
+/// token. The end is then searched for in each frame.
 const MOST_DELAY: f64 = 1.0;
 
 /// Maximum seconds between two partial results of a network without a state.
@@ -102,7 +102,7 @@ pub struct LiveRecognizer {
     num_samples: usize,
     /// Number of samples that no result includes.
     num_pending: usize,
-    /// Number of samples until the end is searched again.
+    /// Number of samples until the end is searched for again.
     before_look: usize,
     /// Number of frames since the utterance should have ended.
     num_delays: usize,
@@ -220,7 +220,7 @@ impl LiveRecognizer {
         Ok(has_tokens(&found).then(|| place.of(found)))
     }
 
-    /// Takes samples in which no end is searched.
+    /// Takes samples in which no end is searched for.
     fn take(&mut self, samples: &[f32]) -> Result<(), Error> {
         self.stream.accept(samples).map_err(|error| match error {
             // Counted from the start.

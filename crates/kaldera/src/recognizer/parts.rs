@@ -156,8 +156,8 @@ fn falling_scores(hypotheses: &[Hypothesis]) -> Vec<f64> {
 }
 
 /// Ends segments at the end of their audio, after `seconds`. The last frame may reach beyond the
-/// last sample, and a network that gets silence after it may find tokens there. These get their own
-/// number of frames before the end, and take at most half of the segment before them.
+/// last sample, and a network that gets silence after it may find tokens there. Each of these gets
+/// at most a frame before the end; together they take at most half of the segment before them.
 #[expect(clippy::cast_precision_loss, reason = "an utterance has fewer than 2^53 frames and segments")]
 pub(super) fn end_at(segments: &mut [Segment], seconds: f64) {
     let inside = segments.iter().position(|segment| segment.start >= seconds).unwrap_or(segments.len());

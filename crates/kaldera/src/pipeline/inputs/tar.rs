@@ -5,7 +5,8 @@
 //!   folder: cuts.000000.jsonl.gz, recording.000000.tar, ...     Shar: cut i is recording i of its shard
 //! ```
 //!
-//! An archive is not unpacked. Its names are keys and never paths; the samples are read where they are.
+//! An archive is not unpacked. Its names are keys and never paths; the samples are read where they
+//! are.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
