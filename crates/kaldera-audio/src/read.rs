@@ -35,17 +35,17 @@ pub struct ReadOptions {
     /// If a file ends early, or cannot be decoded to its end, return the samples before that,
     /// with a warning. Otherwise it is an error.
     pub allow_truncated: bool,
-    /// The commands to run that a list has in the place of files: `sox a.mp3 -t wav - |`.
+    /// The lists whose commands, in the place of files, are run: `sox a.mp3 -t wav - |`.
     pub pipes: Pipes,
 }
 
-/// The commands of lists that are run.
+/// The lists whose commands are run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Pipes {
     /// None.
     Never,
-    /// The commands of lists that were named, and not of a `wav.scp` that was found in a folder.
+    /// Lists that were named, but not a `wav.scp` that was found in a folder.
     #[default]
     Named,
     /// All.
@@ -60,9 +60,9 @@ setters! {
 
 impl Recording {
     /// Reads an audio file: WAV, AIFF, AU, CAF, Wave64 and NIST SPHERE of any width (see
-    /// [`uncompressed`](crate::uncompressed)); with the feature `symphonia` also FLAC, MP3 and Ogg
-    /// Vorbis, with `opus` Ogg Opus. The format is recognised by the contents, not by the
-    /// extension.
+    /// [`uncompressed`](crate::uncompressed)); with the feature `symphonia` also FLAC, MP3, Ogg
+    /// Vorbis, MP4 and Matroska, with `opus` Ogg Opus, and with both also Opus in MP4 and Matroska.
+    /// The format is recognised by the contents, not by the extension.
     ///
     /// # Errors
     /// [`Error::Recording`], with the file's name, if it cannot be opened or is no audio that
@@ -195,7 +195,7 @@ struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// No longer are headers up to the format of the samples.
+    /// The longest header up to the format of the samples.
     const MOST: usize = 1 << 16;
 }
 

@@ -97,8 +97,8 @@ pub struct Extractor<K: Kind> {
     resamplers: RwLock<HashMap<u32, Arc<LinearResample>>>,
 }
 
-/// The number of entries in a cache. Warp factors and sample rates are few; if there are more, old
-/// plans are dropped.
+/// The largest number of entries in a cache. Warp factors and sample rates are few; if there are
+/// more, old plans are dropped.
 const MAX_CACHED: usize = 256;
 
 /// Number of frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which

@@ -328,6 +328,7 @@ impl FrontEnd {
 
     /// Opens a stream of the rows of the utterance `key`, whose samples arrive in chunks of
     /// `samp_freq` Hz. The rows equal the rows of [`compute`](Self::compute) bit for bit.
+    ///
     /// # Errors
     /// [`Error::NeedsUtterance`] if each row [depends on all](Self::needs_utterance), and as
     /// [`compute`](Self::compute).

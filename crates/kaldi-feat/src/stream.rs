@@ -16,7 +16,7 @@ use crate::spectrum::workspace::Workspace;
 use crate::state::{StateReader, StateWriter};
 
 /// Features of one utterance whose audio arrives in chunks of any size. The rows equal
-/// [`Extractor::compute`] of the whole audio bit for bit.
+/// the rows of [`Extractor::compute`] for the whole audio bit for bit.
 ///
 /// ```text
 ///  accept ──> samples held ──> frames ready ──> rows held ──> frame, take_rows

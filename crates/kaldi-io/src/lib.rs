@@ -133,9 +133,8 @@
 //!
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
 //! of large matrices or other people's tools, use a format with an index, such as `.npz` or
-//! safetensors. [`WaveData`] reads WAV as Kaldi does, only 16-bit PCM. [`WaveAudio`] reads the
-//! other widths, and AIFF, AU, CAF, Wave64 and NIST SPHERE. For compressed formats see the
-//! `symphonia` crate.
+//! safetensors. [`WaveData`] reads WAV as Kaldi does, only 16-bit PCM. The crate `kaldera-audio`
+//! reads the other widths, and AIFF, AU, CAF, Wave64, NIST SPHERE and compressed formats.
 //!
 //! # Damaged input
 //!

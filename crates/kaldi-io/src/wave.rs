@@ -5,7 +5,7 @@
 //! the same files as Kaldi's reader, and never trusts a size before it has read the bytes. The only
 //! extension is the pad byte after a chunk of odd length.
 //!
-//! [`WaveAudio`] also reads other widths, and other uncompressed formats.
+//! The crate `kaldera-audio` also reads other widths, and other formats.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};

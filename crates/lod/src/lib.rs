@@ -73,7 +73,7 @@
 //! | `torch.nn.utils.rnn` | here |
 //! |---|---|
 //! | `pack_sequence`, `pack_padded_sequence` | [`segment_inputs`] |
-//! | `pad_packed_sequence`, `unpack_sequence` | [`concat_outputs`]; padded: its [`pad_sequence`] |
+//! | `pad_packed_sequence`, `unpack_sequence` | [`concat_outputs`]; padded: then [`pad_sequence`] |
 //! | `pad_sequence`, `unpad_sequence` | [`pad_sequence`], [`unpad_sequence`] |
 //! | `PackedSequence` | [`Segments`]; its parts: [`PackedSequence`] |
 //! | `sorted_indices`, `unsorted_indices` | [`RankTable::order`], [`RankTable::ranks`] |

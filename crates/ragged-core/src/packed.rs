@@ -146,7 +146,7 @@ impl<'a> Packed<'a> {
         self.ranks().iter().enumerate().map(last).collect()
     }
 
-    /// Collects `entry` of the begin, the end and the step of each row that has a step, by rank;
+    /// Collects `entry` of the start, the end and the step of each row that has a step, by rank;
     /// step after step.
     fn by_step(&self, entry: impl Fn(i32, i32, i32) -> i32) -> Vec<i32> {
         let splits: &[i32] = self.splits.as_ref();

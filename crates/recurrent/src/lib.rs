@@ -73,8 +73,9 @@
 //! Paddle drops the gradient of the cell states; here it counts ([`OutputGradients::cells`]).
 //!
 //! # Guarantees
-//! - A mini-batch gives the same outputs as its sequences one at a time, to the last bit. So do
-//!   pieces of time with the state carried on. The same holds for gradients by initial states.
+//! - A mini-batch gives the same outputs as its sequences one at a time, to the last bit. Pieces of
+//!   time, with the state carried on, give the same outputs as the whole. The same holds for
+//!   gradients by initial states.
 //! - Results do not depend on the number of threads.
 //! - Sequences and the mini-batch may be empty. The last state of an empty sequence is its initial
 //!   state.

@@ -1,4 +1,4 @@
-//! Begin and end of a pass of any cell: checks, initial and final states.
+//! Start and end of a pass of any cell: checks, initial and final states.
 
 use kaldera_base::{Real, par};
 use kaldi_matrix::Matrix;
@@ -98,8 +98,8 @@ impl Batch {
         })
     }
 
-    /// Overwrites each sequence's state, initially its initial state, with the row of its last step
-    /// in `values`.
+    /// Overwrites the initial state of each sequence with the row of its last step in `values`. A
+    /// sequence of length 0 keeps its initial state.
     pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut LodTensor<T>) {
         let width = states.width();
         for (state, row) in states.rows_mut().zip(self.last_rows()) {

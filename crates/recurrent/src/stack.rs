@@ -15,7 +15,7 @@ use crate::state::{Direction, OutputGradients, State};
 /// Number of rows that a thread copies at once.
 const ROWS_AT_ONCE: usize = 256;
 
-/// A cell that runs from the begin of the sequences, and optionally one that runs from their end;
+/// A cell that runs from the start of the sequences, and optionally one that runs from their end;
 /// or values that belong to such cells.
 ///
 /// With both, a row of the output is `[forward | reverse]`.

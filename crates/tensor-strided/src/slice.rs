@@ -167,7 +167,8 @@
 //!   the entries; a single one past the entries does nothing, nor do other masks there.
 //! - Nothing about too many entries, scalars, lengths that differ, 32 entries. TensorFlow: errors,
 //!   in the order above.
-//! - Only TensorFlow has `strided_slice`. NumPy's basic indexing and ONNX's Slice do much the same.
+//! - Only TensorFlow has `strided_slice`. In fact, NumPy's basic indexing and ONNX's Slice do much
+//!   the same.
 
 mod apply;
 mod assign;

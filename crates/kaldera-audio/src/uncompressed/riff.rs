@@ -69,8 +69,8 @@ fn adpcm(format: &Format, container: &'static str) -> Result<Adpcm, Error> {
 /// Checks the bytes per second and per frame; `frame` is the number of bytes of a frame by the bits
 /// of a sample.
 ///
-/// One of the two that differs is a warning. Two that differ and agree with each other are an
-/// error, as the bits may be wrong, unless they are the usual 16.
+/// A number that differs from the bits is a warning. If both differ and agree with each other, the
+/// bits may be wrong, which is an error unless they are the usual 16.
 pub(super) fn check_frame(format: &Format, container: &'static str, frame: usize) -> Result<(), Error> {
     let Format { channels, sample_rate, byte_rate, block_align, bits, .. } = *format;
     let is_rate = |frame: u64| u64::from(byte_rate) == u64::from(sample_rate) * frame;
@@ -98,7 +98,7 @@ impl Encoding {
     pub(super) fn from_format(format: &Format, container: &'static str) -> Result<Self, Error> {
         let Format { tag, channels, sample_rate, byte_rate, block_align, bits, .. } = *format;
         let frames = |bytes: u16| u32::from(channels) * u32::from(bytes);
-        // Samples of fewer bits lie in the upper ones of their bytes. Of 24 there are such with a
+        // Samples of fewer bits lie in the upper bits of their bytes. Samples of 24 bits may have a
         // fourth byte.
         let in_four_bytes = u32::from(block_align) == frames(4)
             && u64::from(byte_rate) == u64::from(sample_rate) * u64::from(block_align);

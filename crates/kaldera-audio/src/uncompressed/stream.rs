@@ -10,7 +10,7 @@ use crate::uncompressed::riff;
 
 /// Format of a stream of samples, from a WAV header.
 ///
-/// Accepts the same WAV files as [`WaveAudio`](super::WaveAudio).
+/// Accepts the same WAV files as [`read`](super::read).
 ///
 /// ```
 /// use kaldera_audio::{WaveFormat, WaveSamples};
@@ -32,7 +32,7 @@ impl WaveFormat {
     /// Reads a header, up to the first byte of the samples, in many small reads.
     ///
     /// # Errors
-    /// As [`WaveAudio::read`](super::WaveAudio::read), except for [`WaveError::Empty`].
+    /// [`Error::Wave`], [`Error::Layout`], [`Error::UnreadFormat`].
     pub fn read(mut reader: impl Read) -> Result<Self, Error> {
         Ok(Self { layout: riff::read(&mut reader)? })
     }

@@ -35,9 +35,9 @@ pub struct FbankOptions {
 }
 
 /// Kaldi's filterbank features.
+///
 /// For each frame: Σ over frequencies of filter weight · |X|² (or |X|), at least ε, and its
 /// logarithm. See [`Extractor`] for its use.
-/// logarithm. See [`Extractor`] for how to use it.
 #[doc(alias = "FbankComputer")]
 pub type Fbank = Extractor<FbankKind>;
 

@@ -83,8 +83,8 @@ impl PitchProcessor {
         Ok(self.matrix(values))
     }
 
-    /// Creates a stream for pitch that arrives row by row and does not change any more. It equals
-    /// [`process`](Self::process) bit for bit.
+    /// Creates a stream for pitch that arrives row by row and does not change any more. Its
+    /// output equals the rows of [`process`](Self::process) bit for bit.
     pub fn stream(&self, key: &str) -> ProcessPitchStream {
         ProcessPitchStream {
             noise: self.noise(key),

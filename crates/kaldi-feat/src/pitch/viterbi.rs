@@ -7,8 +7,8 @@
 //!   h(i) = min over j of  p(j) + c (i - j)²
 //! ```
 //!
-//! The place of the minimum, b(i), never falls as i grows, since h is a lower envelope of equal
-//! parabolas. So b is searched for only at the borders of groups of lags, each search within the
+//! The place of the minimum, b(i), never falls as i grows, since h is a lower envelope of parabolas
+//! of one shape. So b is searched for only at the borders of groups of lags, each search within the
 //! range that the borders around it leave. Inside a group from border k to border k + 1 only the
 //! parabolas j from b(k) to b(k + 1) count, for all its lanes at once. That is twice the number of
 //! lags in all; Kaldi's search tightens bounds until they meet. b itself is not kept: the traceback

@@ -288,7 +288,7 @@ impl State {
         self.produce(resampler, resampler.num_ready(self.num_in), out);
     }
 
-    /// Puts the samples that the first outputs need before the first one, which is the mirror.
+    /// Puts the samples that the first outputs need before the first sample, mirrored around it.
     fn mirror_begin(&mut self, resampler: &PolyphaseResample) {
         let center = resampler.center();
         let mirrored = (1..=center).rev().map(|i| self.buffer.get(i).copied().unwrap_or(0.0));

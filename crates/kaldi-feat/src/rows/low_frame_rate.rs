@@ -11,9 +11,9 @@ use crate::state::{StateReader, StateWriter};
 /// Low frame rate (LFR), as in FunASR's models: `m` frames stacked in a row, and `n` frames from
 /// one row to the next.
 ///
-/// Row i has the frames from n i - (m - 1) / 2 on. The first frame is repeated before the first
-/// one, and the last frame after the last one. So T frames give ⌈T / n⌉ rows. SenseVoice and
-/// Paraformer have m = 7 and n = 6.
+/// Row i has the frames from n i - (m - 1) / 2 on. The first frame is repeated at the start, and
+/// the last frame at the end. So T frames give ⌈T / n⌉ rows. SenseVoice and Paraformer have m = 7
+/// and n = 6.
 ///
 /// ```
 /// use kaldi_feat::{LowFrameRate, Matrix};
@@ -114,8 +114,8 @@ impl LowFrameRate {
         }
     }
 
-    /// Creates a stream for frames of `dim` columns that arrive one by one. It equals
-    /// [`compute`](Self::compute) bit for bit.
+    /// Creates a stream for frames of `dim` columns that arrive one by one. Its output
+    /// equals the rows of [`compute`](Self::compute) bit for bit.
     pub fn stream(&self, dim: usize) -> LowFrameRateStream {
         LowFrameRateStream { rate: *self, frames: RowQueue::new(dim), dim, emitted: 0 }
     }

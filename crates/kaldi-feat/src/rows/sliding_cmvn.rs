@@ -88,8 +88,9 @@ impl SlidingWindowCmn {
         Ok(out)
     }
 
-    /// Creates a stream for rows of `dim` columns that arrive one by one. It equals
-    /// [`compute`](Self::compute) bit for bit, and holds as many rows as the window has.
+    /// Creates a stream for rows of `dim` columns that arrive one by one. Its output
+    /// equals the rows of [`compute`](Self::compute) bit for bit. It holds as many rows as the
+    /// window has.
     pub fn stream(&self, dim: usize) -> SlidingWindowCmnStream {
         let cmn = self.clone();
         SlidingWindowCmnStream { cmn, dim, held: RowQueue::new(dim), emitted: 0, sums: Sums::new(dim) }

@@ -8,8 +8,9 @@ use crate::state::{StateReader, StateWriter};
 /// Makes rows of features from rows of features as they arrive: deltas, spliced frames, normalised
 /// ones.
 ///
-/// The output equals the function for whole matrices bit for bit, whenever it is returned. Memory
-/// is bounded by the options, not by the length of the stream, unless a type says otherwise.
+/// The output equals the output of the function for whole matrices bit for bit, whenever it is
+/// returned. Memory is bounded by the options, not by the length of the stream, unless a type says
+/// otherwise.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowStream, RowWindow};

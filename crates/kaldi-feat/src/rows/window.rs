@@ -8,8 +8,8 @@ use crate::rows::stream::{RowStream, check_row};
 use crate::sealed::Sealed;
 use crate::state::{StateReader, StateWriter};
 
-/// A function of a row and of the rows before and after it. The first row is repeated before the
-/// first one, and the last row after the last one.
+/// A function of a row and of the rows before and after it. The first row is repeated at the start,
+/// and the last row at the end.
 ///
 /// The types are [`DeltaFeatures`](crate::DeltaFeatures),
 /// [`ShiftedDeltaFeatures`](crate::ShiftedDeltaFeatures) and [`Splice`](crate::Splice).
@@ -38,8 +38,8 @@ pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
         Ok(out)
     }
 
-    /// Creates a stream for rows of `dim` columns that arrive one by one. It equals
-    /// [`compute`](Self::compute) bit for bit.
+    /// Creates a stream for rows of `dim` columns that arrive one by one. Its output
+    /// equals the rows of [`compute`](Self::compute) bit for bit.
     fn stream(&self, dim: usize) -> WindowStream<Self>
     where
         Self: Sized,

@@ -16,9 +16,9 @@ use crate::table::script::{Loader, ScriptLine, ScriptLines};
 /// Random access to a table by key.
 ///
 /// An archive is read up to the requested key, and all objects on the way are kept, unless options
-/// of the rspecifier allow less. With `s` the search stops at the place of the key. With `s,cs`
-/// only one object is kept. With `o` an object is dropped at the next request. For a script file
-/// the lines are kept, and the last object.
+/// of the rspecifier allow less. With `s` the search stops where the key would have been. With
+/// `s,cs` only one object is kept. With `o` an object is dropped at the next request. For a script
+/// file the lines are kept, and the last object.
 ///
 /// ```
 /// use kaldi_io::table::RandomAccessReader;

@@ -211,9 +211,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         bad <= cutoff.to_f64() * good
     }
 
-    /// `true` if `Σ |self(i, j)|` over the other elements is `<= cutoff *` the sum over the
-    /// diagonal. Kaldi's default `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN
-    /// is not diagonal.
+    /// `true` if `Σ |self(i, j)|` off the diagonal is `<= cutoff *` the sum on the diagonal.
+    /// Kaldi's default `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN is not
+    /// diagonal.
     #[doc(alias = "IsDiagonal")]
     pub fn is_diagonal(&self, cutoff: T) -> bool {
         let (mut bad, mut good) = (0.0, 0.0);

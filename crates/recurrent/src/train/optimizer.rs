@@ -19,8 +19,8 @@ pub struct SgdOptions {
     pub dampening: f64,
     /// Share of the parameters that is added to their gradients (L2 regularisation); 0.
     pub weight_decay: f64,
-    /// `true` if the step looks ahead along the direction (Y. Nesterov, 1983); `false`. Needs
-    /// momentum without dampening.
+    /// `true` if the step looks ahead along the direction (Y. Nesterov, 1983); default `false`.
+    /// Needs momentum without dampening.
     pub nesterov: bool,
 }
 
@@ -146,8 +146,8 @@ pub struct AdamOptions {
     /// by the learning rate and taken off the parameters; 0.
     pub weight_decay: f64,
     /// `true` if the decay is separate from the gradients, as in AdamW (I. Loshchilov, F. Hutter,
-    /// *Decoupled weight decay regularization*, ICLR 2019); `false`. PyTorch's AdamW has a decay of
-    /// 0.01.
+    /// *Decoupled weight decay regularization*, ICLR 2019); default `false`. PyTorch's AdamW has
+    /// a decay of 0.01.
     #[doc(alias = "AdamW")]
     pub decoupled: bool,
 }
