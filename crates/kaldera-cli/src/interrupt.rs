@@ -62,8 +62,8 @@ pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBo
     &WATCH.stop
 }
 
-/// Like [`watch`], for work that always checks the flag: no thread ends the process before the work
-/// ends.
+/// Like [`watch`], for work that always checks the flag: after the first signal no thread ends the
+/// process, however long the work takes to end.
 pub(crate) fn watch_flag(tool: &'static str, left: &'static str) -> &'static AtomicBool {
     begin(tool, left, true);
     &WATCH.stop

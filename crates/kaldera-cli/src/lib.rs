@@ -3,7 +3,7 @@
 //! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument and end
 //! with the same status, so that a recipe changes one word (`kaldera compute-mfcc-feats ...`). A
 //! link to the binary with the name of a program is that program, so that a recipe need not change
-//! at all. The native command (`transcribe`, `features`, `fst`, ...) takes the same options and
+//! at all. The native commands (`transcribe`, `features`, `fst`, ...) take the same options and
 //! more forgiving arguments.
 //!
 //! [`run`] parses options, calls the library and writes results. Kaldi's programs stop, continue

@@ -201,7 +201,7 @@ impl<'a> ParseOptions<'a> {
     /// the help or the version.
     ///
     /// # Errors
-    /// Returns an error for an argument that has not the form of an option.
+    /// Returns an error for an option that has no name or is not UTF-8.
     pub(crate) fn split(&self, args: &[OsString]) -> Result<CommandLine, OptionsError> {
         let asked = self.asked(args);
         let (given, plain) = match self.words(args) {

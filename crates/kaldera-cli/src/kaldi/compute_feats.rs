@@ -176,7 +176,7 @@ impl Options {
         if self.channel < -1 {
             return Err(wrong("channel", &self.channel, "-1, or a channel counted from 0"));
         }
-        // `compute-fbank-feats` takes the one without the other, where it has no meaning.
+        // `compute-fbank-feats` accepts `--utt2spk` without `--vtln-map`, and ignores it.
         let needs_map = !matches!(self.features, FeatureOptions::Fbank(_));
         if needs_map && !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
             return Err(Failure::Alone { name: "utt2spk", needs: "vtln-map" });

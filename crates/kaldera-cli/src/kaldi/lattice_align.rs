@@ -165,7 +165,7 @@ struct Alignment<'a, B> {
     options: &'a Options,
     silence_label: i32,
     writes_wrong: bool,
-    /// `true` to write lattices that cannot be aligned unchanged.
+    /// `true` to write a lattice unchanged if it cannot be aligned.
     passes_on: bool,
     /// Words that are written as other words.
     renamed: HashMap<i32, i32>,

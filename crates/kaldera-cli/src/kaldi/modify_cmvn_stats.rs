@@ -1,4 +1,5 @@
-//! `modify-cmvn-stats`: statistics that exempt some dimensions, or converted to mean and variance.
+//! `modify-cmvn-stats`: statistics with which CMVN leaves some dimensions unchanged, or statistics
+//! converted to mean and variance.
 
 use std::process::ExitCode;
 

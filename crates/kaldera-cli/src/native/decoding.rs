@@ -76,7 +76,7 @@ impl Decoding {
         }
     }
 
-    /// Opens the model of a folder, whose network must be one.
+    /// Opens the model of a folder, whose network must not be an archive.
     pub(super) fn recognizer(&mut self, model: &Path) -> Result<Recognizer, CliError> {
         self.read_hotwords()?;
         self.opened(model).map_err(|error| self.trouble(&error))

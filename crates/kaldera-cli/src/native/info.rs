@@ -111,8 +111,9 @@ fn threads() -> String {
     }
 }
 
-/// Returns advice if OpenBLAS has chosen kernels without AVX-512. It does not recognise newer
-/// processors, and may choose kernels of half the vector width.
+/// Returns advice if the processor has AVX-512 and OpenBLAS has chosen kernels without it. OpenBLAS
+/// does not recognise processors newer than itself, and may choose kernels of half the vector
+/// width.
 fn advice(corename: &str) -> Option<String> {
     let narrow = !AVX512_KERNELS.iter().any(|name| name.eq_ignore_ascii_case(corename));
     (simd::level() == Level::Avx512 && narrow).then(|| {
