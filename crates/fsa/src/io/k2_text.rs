@@ -25,16 +25,16 @@ use crate::support::ids::index;
 ///
 /// There is one arc on a line, in the order of the states that they leave; a missing score is 0.
 /// The last line is the final state, which is the last one. Scores are printed with the fewest
-/// digits that read back as the same number, unless [`with_six_digits`](Self::with_six_digits) is set. An
-/// empty text is the FSA without states.
+/// digits that read back as the same number, unless [`with_six_digits`](Self::with_six_digits) is
+/// set. An empty text is the FSA without states.
 ///
 /// As in k2, arcs may leave the final state in a text. They are on no path, as each ends there, and
 /// are not kept: no state follows the final one.
 ///
-/// With [`with_openfst`](Self::with_openfst) the last number of a line is a cost, the negative score. Arcs
-/// are in any order, and instead of the final state there is a line with a state and its final cost
-/// for each state that is final. The state of the first line is the start; it is exchanged with
-/// state 0. The final state comes after all others.
+/// With [`with_openfst`](Self::with_openfst) the last number of a line is a cost, the negative
+/// score. Arcs are in any order, and instead of the final state there is a line with a state and
+/// its final cost for each state that is final. The state of the first line is the start; it is
+/// exchanged with state 0. The final state comes after all others.
 ///
 /// ```
 /// use fsa::io::K2Text;
