@@ -181,7 +181,8 @@ pub(super) fn cut(entry: &Value, found: Option<Source>) -> Result<Utterance, &'s
 }
 
 /// Reads an entry of NeMo's manifests. A relative path begins at the folder of the manifest.
-/// Without an `id` the key is the path without its ending, and the times of a segment in milliseconds.
+/// Without an `id` the key is the path without its ending, and the times of a segment in
+/// milliseconds.
 fn of_nemo(entry: &Value, audio: &Value, folder: &Path) -> Result<Utterance, &'static str> {
     let Some(audio) = audio.as_str().filter(|audio| !audio.is_empty()).map(Path::new) else {
         return Err("its 'audio_filepath' is not the path of one file");
