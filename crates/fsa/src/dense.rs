@@ -1,9 +1,9 @@
 //! Decoding: intersection of graphs with the scores of a network for each frame.
 //!
 //! ```text
-//!   network: a score for each frame and class ---.
-//!                                                |-- intersect_dense, intersect_dense_pruned --> lattice
-//!   graph: arcs whose labels are classes --------'
+//!   network: a score per frame and class -.
+//!                                         |-- intersect_dense, intersect_dense_pruned --> lattice
+//!   graph: arcs whose labels are classes -'
 //! ```
 //!
 //! A path of the result takes one class in each frame. Its score is the score of a path of the

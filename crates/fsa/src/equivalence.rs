@@ -57,10 +57,14 @@ impl Default for Equivalence {
 /// ```
 /// use fsa::{Arc, Equivalence, Fsa, Graph, Semiring};
 ///
-/// let early = Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?);
-/// let late = Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, 0.5)])?);
+/// let early =
+///     Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?);
+/// let late =
+///     Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, 0.5)])?);
 /// assert!(early.equivalent(&late, Equivalence::default())?);
-/// assert!(early.equivalent(&late, Equivalence::Strings { semiring: Semiring::Log, delta: 1e-6 })?);
+/// assert!(
+///     early.equivalent(&late, Equivalence::Strings { semiring: Semiring::Log, delta: 1e-6 })?
+/// );
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///

@@ -3,7 +3,7 @@
 //! A [`Lattice`] is Kaldi's `CompactLattice`, as a batch over [`Graph<FsaVec>`](crate::Graph):
 //!
 //! ```text
-//!   label             the word, 0 for none, -1 on arcs into the final state (Kaldi's final weights)
+//!   label             the word, or 0; -1 on arcs into the final state (Kaldi's final weights)
 //!   score             graph score + acoustic score
 //!   "graph_scores"    what the graph (language model, lexicon, transitions) adds
 //!   "acoustic_scores" what the network adds

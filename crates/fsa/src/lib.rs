@@ -7,10 +7,10 @@
 //! derivatives, backwards.
 //!
 //! ```text
-//!   Graph                FSAs and named attributes of arcs; every algorithm is a method of it
-//!    |- Fsa / FsaVec     [state][arc] / [fsa][state][arc], valid by construction; made by FsaBuilder
-//!    |   '- Arc          { src_state, dest_state, label, score }, 16 bytes
-//!    '- Attributes       aux_labels, ...: a number, a score or a list for each arc
+//!   Graph              FSAs and named attributes of arcs; every algorithm is a method of it
+//!    |- Fsa / FsaVec   [state][arc] / [fsa][state][arc], valid by construction; made by FsaBuilder
+//!    |   '- Arc        { src_state, dest_state, label, score }, 16 bytes
+//!    '- Attributes     aux_labels, ...: a number, a score or a list for each arc
 //! ```
 //!
 //! ```
@@ -20,13 +20,18 @@
 //! use fsa::{Graph, Semiring};
 //!
 //! // What three frames of a network say of the blank 0 and the tokens 1 and 2.
-//! let frames = K2Text::acceptor().read("0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4")?;
+//! let frames = K2Text::acceptor().read(
+//!     "0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4"
+//! )?;
 //! // All that the topology of CTC reads as the tokens 1 2, and how probable it is.
 //! let graph = ctc_topo(2, false)?.compose(&Graph::new(linear_fsa(&[1, 2])?))?;
 //! let blank_is_a_symbol = ComposeOptions::default().with_epsilons(Epsilons::AsSymbol);
 //! let readings = frames.compose_with(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
 //! let total = readings.total_scores::<f64>(Semiring::Log)?[0];
-//! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25].iter().map(|path: &f64| path.exp()).sum();
+//! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25]
+//!     .iter()
+//!     .map(|path: &f64| path.exp())
+//!     .sum();
 //! assert!((total - by_hand.ln()).abs() < 1e-6);
 //! assert_eq!(readings.shortest_path()?.fsas().labels(), [1, 2, 2, -1]);
 //! # Ok::<(), fsa::Error>(())

@@ -14,7 +14,10 @@
 //!
 //! // "a b" and "a c", each with a path of its own: the start and both ends become one state each.
 //! let arcs = [(0, 1, 1), (0, 2, 1), (1, 3, 2), (2, 4, 3), (3, 5, -1), (4, 5, -1)];
-//! let words = Fsa::from_arcs(6, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec())?;
+//! let words = Fsa::from_arcs(
+//!     6,
+//!     arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()
+//! )?;
 //! let smallest = Graph::new(words.clone()).optimize()?;
 //! assert_eq!((smallest.fsas().num_states(), smallest.fsas().num_arcs()), (4, 4));
 //! assert!(smallest.equivalent(&Graph::new(words), Equivalence::default())?);

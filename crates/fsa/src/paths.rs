@@ -1,7 +1,7 @@
 //! Scores of states, arcs and whole FSAs, their gradients, and the paths that they lead to.
 //!
 //! ```text
-//!   forward_scores[s]    start ~~~> s            the sum of all paths, or the best of them ([`Semiring`])
+//!   forward_scores[s]    start ~~~> s     the sum of all paths, or the best of them ([`Semiring`])
 //!   backward_scores[s]              s ~~~> final
 //!   total_scores         start ~~~~~~~~~~> final
 //!   arc_posteriors[a]    start ~~> -a-> ~> final, less the total
@@ -18,7 +18,10 @@
 //! use fsa::{Arc, Fsa, Semiring};
 //! use fsa::paths::{arc_posteriors, shortest_path, total_scores_saved};
 //!
-//! let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 5, -1.0), Arc::new(0, 1, 6, -2.0), Arc::new(1, 2, -1, 0.0)])?;
+//! let fsa = Fsa::from_arcs(
+//!     3,
+//!     vec![Arc::new(0, 1, 5, -1.0), Arc::new(0, 1, 6, -2.0), Arc::new(1, 2, -1, 0.0)]
+//! )?;
 //! let (totals, saved) = total_scores_saved::<f64, _>(&fsa, Semiring::Log)?;
 //! let grad = saved.backward(&[1.0])?;
 //! // How the total changes with an arc is the share of all paths that goes over it.

@@ -31,7 +31,10 @@ use crate::simd::{Lanes, dispatch};
 /// ```
 /// use kaldera_base::math::of_half;
 ///
-/// assert_eq!([0x3c00, 0xc000, 0x7bff, 0x0001].map(of_half), [1.0, -2.0, 65504.0, 2_f32.powi(-24)]);
+/// assert_eq!(
+///     [0x3c00, 0xc000, 0x7bff, 0x0001].map(of_half),
+///     [1.0, -2.0, 65504.0, 2_f32.powi(-24)]
+/// );
 /// ```
 pub fn of_half(bits: u16) -> f32 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));

@@ -28,7 +28,10 @@ fn quiet_workers() -> MutexGuard<'static, Vec<&'static str>> {
 /// use kaldera_base::panics;
 ///
 /// assert_eq!(panics::catch(|| 1), Ok(1));
-/// assert_eq!(panics::catch(|| -> i32 { panic!("no {}\nmore", "rows") }), Err("no rows more".to_owned()));
+/// assert_eq!(
+///     panics::catch(|| -> i32 { panic!("no {}\nmore", "rows") }),
+///     Err("no rows more".to_owned())
+/// );
 /// ```
 ///
 /// # Errors

@@ -4,10 +4,12 @@
 //! use kaldera_decoder::align::{AlignOptions, forced_align};
 //! use kaldera_decoder::{FrameTimes, LogProbs};
 //!
-//! let values: Vec<f32> = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7]].concat();
+//! let values: Vec<f32> =
+//!     [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7]].concat();
 //! let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
 //! let log_probs = LogProbs::new("utt-1", &values, 3)?;
-//! let alignment = forced_align(&log_probs, &[1, 2], &AlignOptions::default(), &FrameTimes::new(0.02))?;
+//! let alignment =
+//!     forced_align(&log_probs, &[1, 2], &AlignOptions::default(), &FrameTimes::new(0.02))?;
 //! assert_eq!(alignment.path, [0, 1, 1, 2]);
 //! assert_eq!(alignment.tokens[0].frames, 1..3);
 //! assert!((alignment.tokens[0].confidence.unwrap() - 0.8).abs() < 1e-6);

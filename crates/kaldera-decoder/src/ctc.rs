@@ -3,8 +3,8 @@
 //! ```text
 //!   log-probabilities --greedy--> the best alignment's tokens
 //!           |
-//!           '--CtcDecoder--> n best:  any tokens | any words that tokens spell | words of a lexicon
-//!                                     with a language model, hot words, scores for words
+//!           '--CtcDecoder--> n best: any tokens | any words that tokens spell | words of a lexicon
+//!                                    with a language model, hot words, scores for words
 //! ```
 //!
 //! With a decoding graph (HLG) use [`crate::graph`].

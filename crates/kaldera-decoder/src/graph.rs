@@ -1,8 +1,9 @@
 //! Decoding with a graph, and endpoint detection.
 //!
 //! ```text
-//!   HLG --GraphRecognizer--> stream --accept--> partial result, endpoint --finish--> words, times, confidences
-//!                                                                        '-lattice--> fsa::lattice: rescoring, n best
+//!   HLG --GraphRecognizer--> stream --accept---> partial result, endpoint
+//!                                   |--finish--> words, times, confidences
+//!                                   '--lattice-> fsa::lattice: rescoring, n best
 //! ```
 
 mod endpoint;

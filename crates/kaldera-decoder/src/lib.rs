@@ -3,10 +3,12 @@
 //! ```text
 //!   LogProbs --ctc::greedy, ctc::CtcDecoder--> Recognition: hypotheses of tokens and words
 //!      |
-//!      '--align::forced_align (a transcript)--> Alignment: where each label is --> CTM, TextGrid, SRT
+//!      '--align::forced_align (transcript)--> Alignment: where each label is -> CTM, TextGrid, SRT
 //!
-//!   EncoderOutput + TransducerModel --transducer::{greedy_search, modified_beam_search, tdt_beam_search}--> Recognition
-//!   joiner's output + graph         --transducer::RnntStreams--> lattices
+//!   EncoderOutput + TransducerModel
+//!      '--transducer::{greedy_search, modified_beam_search, tdt_beam_search}--> Recognition
+//!   joiner's output + graph
+//!      '--transducer::RnntStreams--> lattices
 //!
 //!   references, hypotheses --score--> Counts, alignments, confusions
 //! ```

@@ -1,9 +1,11 @@
 //! Transducers (RNN-T, TDT): searches over a predictor and a joiner that the caller owns.
 //!
 //! ```text
-//!   encoder's frames ----.
-//!                        |-- TransducerModel::join --> scores of all tokens --> greedy, beam search
-//!   tokens so far --TransducerModel::advance--'                             '-> RnntStreams, with a graph
+//!   encoder's frames --------.
+//!                            |--join--> scores of all tokens --> greedy, beam search
+//!   tokens so far --advance--'                              '--> RnntStreams, with a graph
+//!
+//!   join and advance are methods of TransducerModel.
 //! ```
 //!
 //! | icefall, k2, NeMo | here |

@@ -42,7 +42,8 @@ const CONTINUATION: &str = "##";
 ///
 /// let characters = Vocabulary::new(["<blk>", " ", "a", "b"], 0)?.with_separator(" ")?;
 /// assert_eq!(characters.tokenize("ab a")?, [2, 3, 1, 2]);
-/// let pieces = Vocabulary::new(["<blk>", "▁the", "▁", "t", "he"], 0)?.with_words(WordUnits::Marker);
+/// let pieces =
+///     Vocabulary::new(["<blk>", "▁the", "▁", "t", "he"], 0)?.with_words(WordUnits::Marker);
 /// assert_eq!(pieces.tokenize("the he")?, [1, 2, 4]);
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```

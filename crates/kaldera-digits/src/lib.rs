@@ -5,7 +5,8 @@
 //! ```
 //! let folder = tempfile::tempdir()?;
 //! kaldera_digits::write_model(folder.path())?;
-//! assert!(folder.path().join("model.toml").exists()); // for Recognizer::open, or `kaldera transcribe`
+//! // For Recognizer::open, or `kaldera transcribe`.
+//! assert!(folder.path().join("model.toml").exists());
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!

@@ -5,15 +5,17 @@
 //!
 //! ```text
 //! crates/kaldi-io/tests/it/fuzz.rs                    fuzz!("wav", |bytes| ...)
-//! crates/kaldi-io/tests/it/__fuzz__/wav/corpus/       inputs that are good, or were once trouble: replayed, and then damaged
-//! crates/kaldi-io/tests/it/__fuzz__/wav/crashes/      where a fuzzer leaves what it finds: replayed as well
+//! crates/kaldi-io/tests/it/__fuzz__/wav/corpus/       inputs that are good, or were once trouble:
+//!                                                     replayed, and then damaged
+//! crates/kaldi-io/tests/it/__fuzz__/wav/crashes/      where a fuzzer leaves what it finds:
+//!                                                     replayed as well
 //! ```
 //!
-//! | to | do |
-//! |---|---|
-//! | search for a minute per test | `KALDERA_FUZZ_SECONDS=60 cargo test --release -p kaldi-io --test it fuzz -- --nocapture` |
-//! | replay the corpus and nothing else, as CI does | `KALDERA_FUZZ_SECONDS=0 cargo test` |
-//! | search with a fuzzer that sees the coverage | `cargo bolero test -p kaldi-io wav` (of the crate `cargo-bolero`; it needs nightly Rust) |
+//! - Search for a minute per test:
+//!   `KALDERA_FUZZ_SECONDS=60 cargo test --release -p kaldi-io --test it fuzz -- --nocapture`
+//! - Replay the corpus and nothing else, as CI does: `KALDERA_FUZZ_SECONDS=0 cargo test`
+//! - Search with a fuzzer that sees the coverage: `cargo bolero test -p kaldi-io wav` (of the crate
+//!   `cargo-bolero`; it needs nightly Rust)
 //!
 //! Inputs come from `bolero`, which makes a failing one smaller and prints it. Purely random
 //! bytes do not get far into a file format: most inputs are therefore taken as instructions for

@@ -14,7 +14,11 @@ use crate::error::Error;
 /// use kaldera::lod::LodTensor;
 ///
 /// // Two utterances, of two frames and of one, with scores of blank and two tokens.
-/// let output = LodTensor::from_lengths(&[2, 1], 3, vec![-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0])?;
+/// let output = LodTensor::from_lengths(
+///     &[2, 1],
+///     3,
+///     vec![-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0]
+/// )?;
 /// let lattices = ctc_topo(2, false)?.intersect_dense(&dense_fsa_vec(&output)?, 0.0)?;
 /// assert_eq!(lattices.graph().fsas().labels(), [1, 2, -1, 0, -1]);
 /// # Ok::<(), kaldera::Error>(())

@@ -1,17 +1,22 @@
 //! Kaldera: a speech toolkit in Rust. One dependency, with the crates below it under short names.
 //!
 //! ```text
-//!   kaldera     pipeline: recordings -> features; recognizer: recordings -> words        (this crate)
+//!   kaldera     pipeline: recordings -> features; recognizer: recordings -> words    (this crate)
 //!      |
-//!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms, formats, decoding graphs
-//!      +--- decoder  from log-probabilities to words: CTC, transducers, graphs, alignment, word error rates
-//!      +--- network  acoustic networks from safetensors: features -> log-probabilities, batches and streams
+//!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms,
+//!      |             formats, decoding graphs
+//!      +--- decoder  from log-probabilities to words: CTC, transducers, graphs, alignment,
+//!      |             word error rates
+//!      +--- network  acoustic networks from safetensors: features -> log-probabilities,
+//!      |             batches and streams
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
-//!      +--- recurrent  RNN, LSTM, GRU on sequences without padding, forward and backward, and what learning needs
-//!      +--- lod      Paddle's LoD tensors: sequences without padding, their operators, sort, segment, concat
+//!      +--- recurrent  RNN, LSTM, GRU on sequences without padding, forward and backward,
+//!      |               and what learning needs
+//!      +--- lod      Paddle's LoD tensors: sequences without padding, their operators,
+//!      |             sort, segment, concat
 //!      +--- ragged   lists of lists of any depth, with all of k2's operations
 //!      +--- tensor   N-d arrays with any strides, TensorFlow's `strided_slice`, `.npy`
 //!      +--- base     SIMD, vectorised mathematics, random numbers

@@ -1,9 +1,9 @@
 //! From recordings to features: several threads, one order, little memory.
 //!
 //! ```text
-//!   Inputs ---> thread: read, extract, normalise ---+
-//!     keys ---> thread: read, extract, normalise ---+--- in the order of Inputs ---> FeatureSink, or Batches
-//!               ...                                 +--- failures by key ----------> Summary
+//!   Inputs --> thread: read, extract, normalise -+
+//!     keys --> thread: read, extract, normalise -+- in order of Inputs -> FeatureSink, or Batches
+//!              ...                               +- failures by key ----> Summary
 //! ```
 //!
 //! - The output does not depend on the number of threads, to the byte.

@@ -1,14 +1,14 @@
 //! From recordings to words: a model in a folder, and its recognisers.
 //!
 //! ```text
-//!   model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
-//!        |
-//!   Recognizer --transcribe--> Recognition            one utterance
-//!              --transcribe_long--> Transcript        a recording of any length, cut at pauses
-//!              --transcribe_all--> Transcripts        the recordings of a corpus, on all processors, in order
-//!              --stream--> RecognizerStream           an utterance as it comes: results so far, endpoints
-//!   LiveRecognizer --accept--> LiveUpdate             speech without an end, in utterances
-//!   AnyDecoder --decode--> Recognition                log-probabilities of another program
+//! model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
+//!      |
+//! Recognizer --transcribe--> Recognition       one utterance
+//!            --transcribe_long--> Transcript   a recording of any length, cut at pauses
+//!            --transcribe_all--> Transcripts   a corpus, on all processors, in order
+//!            --stream--> RecognizerStream      an utterance as it comes: results so far, endpoints
+//! LiveRecognizer --accept--> LiveUpdate        speech without an end, in utterances
+//! AnyDecoder --decode--> Recognition           log-probabilities of another program
 //! ```
 //!
 //! The folder's layout is in the facade's `MODEL.md`.

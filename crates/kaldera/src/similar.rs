@@ -7,7 +7,10 @@ const SIMILAR: f64 = 0.85;
 /// none is similar.
 ///
 /// ```
-/// assert_eq!(kaldera::similar::did_you_mean("fbnak", ["mfcc", "fbank"]), "; did you mean 'fbank'?");
+/// assert_eq!(
+///     kaldera::similar::did_you_mean("fbnak", ["mfcc", "fbank"]),
+///     "; did you mean 'fbank'?"
+/// );
 /// ```
 pub fn did_you_mean<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
     match most_similar(typed, candidates) {

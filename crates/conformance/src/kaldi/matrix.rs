@@ -2,9 +2,10 @@
 //! either precision.
 //!
 //! ```text
-//! {"op": "Vector.AddVec2", "type": "f32", "in": {"x": [..], "v": [..], "alpha": -1.5}, "out": {"x": [..]}}
-//!          |                        |              |                                        |
-//!          match of a topic's file  T              the Record itself                        held against the Answer
+//! {"op": "Vector.AddVec2",                             match of a topic's file
+//!  "type": "f32",                                      T
+//!  "in": {"x": [..], "v": [..], "alpha": -1.5},        the Record itself
+//!  "out": {"x": [..]}}                                 held against the Answer
 //! ```
 //!
 //! Each operation makes the call on the values of a [`Record`] and returns the result as an

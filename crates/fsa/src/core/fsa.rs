@@ -17,9 +17,9 @@ use crate::support::threads::{self, split};
 /// Concatenated FSAs: a ragged tensor of arcs with the axes `[fsa][state][arc]`.
 ///
 /// ```text
-///   FSA 0   0 --a--> 1 --> (2)        row_splits(1)  0     3     5        the states of each FSA
-///   FSA 1   0 --> (1)                 row_splits(2)  0 1 2 2 3 3          the arcs of each state
-///                                     arcs           0>1 1>2 0>1          states counted within their FSA
+///   FSA 0   0 --a--> 1 --> (2)    row_splits(1)  0     3     5    the states of each FSA
+///   FSA 1   0 --> (1)             row_splits(2)  0 1 2 2 3 3      the arcs of each state
+///                                 arcs           0>1 1>2 0>1      states counted within their FSA
 /// ```
 ///
 /// State 0 is the start, the last state the final one. An FSA has no state at all (it accepts

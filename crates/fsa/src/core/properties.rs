@@ -14,7 +14,9 @@ use crate::core::view::FsaView;
 /// use fsa::{Arc, Fsa, Properties};
 ///
 /// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?;
-/// assert!(fsa.properties().contains(Properties::TOP_SORTED_AND_ACYCLIC | Properties::EPSILON_FREE));
+/// assert!(
+///     fsa.properties().contains(Properties::TOP_SORTED_AND_ACYCLIC | Properties::EPSILON_FREE)
+/// );
 /// assert_eq!(fsa.properties().bits(), 511);
 /// # Ok::<(), fsa::Error>(())
 /// ```
@@ -78,7 +80,10 @@ impl Properties {
     /// use fsa::Properties;
     ///
     /// let names: Vec<_> = (Properties::VALID | Properties::EPSILON_FREE).iter_names().collect();
-    /// assert_eq!(names, [("Valid", Properties::VALID), ("EpsilonFree", Properties::EPSILON_FREE)]);
+    /// assert_eq!(
+    ///     names,
+    ///     [("Valid", Properties::VALID), ("EpsilonFree", Properties::EPSILON_FREE)]
+    /// );
     /// ```
     pub fn iter_names(self) -> impl Iterator<Item = (&'static str, Self)> {
         let named = Self::NAMES.into_iter().enumerate().map(|(bit, name)| (name, Self(1 << bit)));

@@ -31,9 +31,13 @@ use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 ///
 /// let graph = CtcGraph::new(CtcTopology::new(2, false)?, trivial_graph(2)?, None)?;
 /// let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0];
-/// let result = graph.intersect_dense_pruned(&DenseFsaVec::from_frames(&scores, 3)?, &DenseOptions::default())?;
+/// let result = graph
+///     .intersect_dense_pruned(&DenseFsaVec::from_frames(&scores, 3)?, &DenseOptions::default())?;
 /// let best = result.graph().carry(shortest_path(result.graph().fsas())?)?;
-/// assert_eq!((best.fsas().labels(), best.aux_labels()), (vec![1, 2, 0, -1], Some(&[1, 2, 0, -1][..])));
+/// assert_eq!(
+///     (best.fsas().labels(), best.aux_labels()),
+///     (vec![1, 2, 0, -1], Some(&[1, 2, 0, -1][..]))
+/// );
 /// # Ok::<(), fsa::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -14,7 +14,8 @@ impl<F: Fsas> Graph<F> {
     /// use fsa::graphs::ctc_topo;
     ///
     /// let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5];
-    /// let lattices = ctc_topo(2, false)?.intersect_dense(&DenseFsaVec::from_frames(&scores, 3)?, 8.0)?;
+    /// let lattices =
+    ///     ctc_topo(2, false)?.intersect_dense(&DenseFsaVec::from_frames(&scores, 3)?, 8.0)?;
     /// assert_eq!(lattices.graph().shortest_path()?.fsas().labels(), [1, 2, -1]);
     /// # Ok::<(), fsa::Error>(())
     /// ```

@@ -34,7 +34,11 @@ use crate::{Error, Fsa, Fsas, Graph, GraphLabels, Quantity};
 /// let graph = ctc_graph(&Ragged::from_lists(&[vec![1, 2]])?, false)?;
 /// let result = intersect_dense(&graph, &DenseFsaVec::from_frames(&scores, 3)?, f32::INFINITY)?;
 /// let total = total_scores::<f64, _>(result.graph().fsas(), Semiring::Log)?[0];
-/// let by_hand = 0.5 * 0.2 * 0.8 + 0.5 * 0.2 * 0.8 + 0.5 * 0.6 * 0.8 + 0.2 * 0.2 * 0.8 + 0.5 * 0.2 * 0.1_f64;
+/// let by_hand = 0.5 * 0.2 * 0.8
+///     + 0.5 * 0.2 * 0.8
+///     + 0.5 * 0.6 * 0.8
+///     + 0.2 * 0.2 * 0.8
+///     + 0.5 * 0.2 * 0.1_f64;
 /// assert!((total - by_hand.ln()).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

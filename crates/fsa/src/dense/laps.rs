@@ -8,7 +8,9 @@ use crate::dense::trellis::{Extras, Link, Trellis};
 /// ```text
 ///   lap 0    a --> b        b --> a closes the cycle
 ///                   '----.
-///   lap 1          a <---'  --> b        every copy has the links to the next frame that its paths can afford
+///   lap 1          a <---'  --> b
+///
+///   Every copy has the links to the next frame that its paths can afford.
 /// ```
 #[derive(Debug, Default)]
 pub(super) struct FrameStates {

@@ -91,8 +91,14 @@ setters! {
 ///
 /// let arpa = "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 yes\n-0.4 no\n\\end\\\n";
 /// let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
-/// let lexicon = Lexicon::read("yes y e\nno n o\n".as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
-/// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+/// let lexicon = Lexicon::read(
+///     "yes y e\nno n o\n".as_bytes(),
+///     &mut tokens,
+///     &mut words,
+///     &LexiconOptions::default()
+/// )?;
+/// let model =
+///     NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
 /// let graph = LookAheadGraph::new(
 ///     CtcTopology::new(4, false)?,
 ///     &lexicon.to_minimal_graph(Limits::default())?,
@@ -102,7 +108,8 @@ setters! {
 /// )?;
 /// // Blank, e, n, o, y.
 /// let scores = [-3.0_f32, -4.0, -0.5, -4.0, -1.0, -1.0, -4.0, -4.0, -0.5, -4.0];
-/// let found = graph.intersect_dense_pruned(&DenseFsaVec::from_frames(&scores, 5)?, &DenseOptions::default())?;
+/// let found = graph
+///     .intersect_dense_pruned(&DenseFsaVec::from_frames(&scores, 5)?, &DenseOptions::default())?;
 /// let best = found.graph().carry(fsa::paths::shortest_path(found.graph().fsas())?)?;
 /// let spoken = best.aux_labels().unwrap().iter().filter_map(|&word| words.get(word));
 /// assert_eq!(spoken.filter(|&word| word != "<eps>").collect::<Vec<_>>(), ["no"]);

@@ -49,9 +49,11 @@ impl Frame {
 /// the order of their sources.
 ///
 /// ```text
-///   frames   0      1            2                     the scores of tokens are less the best one of the frame before
+///   frames   0      1            2
 ///            o --.-> o ---.----> o
 ///                '-> o --' '---> o
+///
+///   The scores of tokens are less the best one of the frame before.
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trellis {

@@ -131,7 +131,8 @@ impl CtcTopology {
     ///
     /// // Token 1, an epsilon, token 1: frames 1, blank, 1.
     /// let graph = Graph::new(linear_fsa(&[1, 0, 1])?);
-    /// let frames = CtcTopology::new(1, false)?.compose(&graph, GraphLabels::ClassPlusOne, None, Limits::default())?;
+    /// let frames = CtcTopology::new(1, false)?
+    ///     .compose(&graph, GraphLabels::ClassPlusOne, None, Limits::default())?;
     /// let path = frames.shortest_path()?;
     /// assert_eq!(path.fsas().labels(), [2, 1, 0, 2, -1]);
     /// # Ok::<(), fsa::Error>(())

@@ -152,7 +152,14 @@ impl Hlg {
     /// let arpa = "\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 a\n\\end\\\n";
     /// let (none, mut options) = (SymbolTable::default(), HlgOptions::default());
     /// options.remove_epsilon = true;
-    /// let hlg = make_hlg(none.clone(), none, "a x\n".as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
+    /// let hlg = make_hlg(
+    ///     none.clone(),
+    ///     none,
+    ///     "a x\n".as_bytes(),
+    ///     arpa.as_bytes(),
+    ///     &options,
+    ///     &mut |_| {}
+    /// )?;
     /// assert_eq!(hlg.labels()?.to_string(), "<blk>\t0\nx\t1\n");
     /// let file = hlg.to_openfst()?;
     /// assert_eq!(file.input_symbols.unwrap().to_string(), "<eps>\t0\n<blk>\t1\nx\t2\n");
@@ -214,7 +221,8 @@ fn is_disambiguation(symbol: &str) -> bool {
 /// let arpa = "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 yes\n-0.4 no\n\\end\\\n";
 /// let empty = SymbolTable::default();
 /// let options = HlgOptions::default();
-/// let hlg = make_hlg(empty.clone(), empty, lexicon.as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
+/// let hlg =
+///     make_hlg(empty.clone(), empty, lexicon.as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
 /// assert_eq!(hlg.words.get(2), Some("yes"));
 /// // Label 0 is epsilon, 1 blank, 2 the first token.
 /// assert_eq!(hlg.labels()?.find("<blk>"), Some(1));

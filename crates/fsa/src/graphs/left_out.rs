@@ -13,7 +13,12 @@ const NAMED: usize = 10;
 /// let mut options = fsa::graphs::LexiconOptions::default();
 /// options.words = fsa::graphs::OutOfVocabulary::Skip;
 /// let text = "a x\nb y\nc z\nb y y\n";
-/// let lexicon = fsa::graphs::Lexicon::read(text.as_bytes(), &mut Default::default(), &mut words, &options)?;
+/// let lexicon = fsa::graphs::Lexicon::read(
+///     text.as_bytes(),
+///     &mut Default::default(),
+///     &mut words,
+///     &options
+/// )?;
 /// assert_eq!(lexicon.left_out().num_entries(), 3);
 /// assert_eq!(lexicon.left_out().to_string(), "3 (2 symbols: b, c)");
 /// # Ok::<(), fsa::Error>(())

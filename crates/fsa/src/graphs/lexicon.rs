@@ -92,7 +92,8 @@ impl WordBoundary {
 ///
 /// let text = "read R IY D\nreed R IY D\nrid R IH D\n";
 /// let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
-/// let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
+/// let lexicon =
+///     Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
 /// assert_eq!(lexicon.num_pronunciations(), 3);
 /// // Words that sound the same end in #1 and #2, and nothing else needs that; #0 goes through.
 /// let graph = lexicon.to_disambiguated_graph()?;

@@ -50,9 +50,12 @@ use crate::support::ids::NONE;
 /// use fsa::graphs::{ArpaOptions, NgramModel};
 /// use fsa::io::SymbolTable;
 ///
-/// let arpa = "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 hello\n\\2-grams:\n-0.125 <s> hello\n\\end\\\n";
+/// let arpa = "\\data\\\nngram 1=3\nngram 2=1\n\
+///     \\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 hello\n\
+///     \\2-grams:\n-0.125 <s> hello\n\\end\\\n";
 /// let mut words = SymbolTable::default();
-/// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+/// let model =
+///     NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
 /// let hello = words.find("hello").unwrap();
 /// // log10: -0.125 of "<s> hello", -0.25 of "</s>"; "hello" has no weight for backing off.
 /// let (state, score) = model.step(model.start(), hello);

@@ -25,7 +25,10 @@ use crate::io::symbols::SymbolTable;
 /// let china_univ_fsav = FsaVec::from_fsas(&[shaanxi, taiwan])?;
 ///
 /// let shape = china_univ_fsav.shape();
-/// assert_eq!(shape.to_string(), "[ [ [ x x x x ] [ x ] [ x ] [ x ] [ ] ] [ [ x ] [ x ] [ x ] [ ] ] ]");
+/// assert_eq!(
+///     shape.to_string(),
+///     "[ [ [ x x x x ] [ x ] [ x ] [ x ] [ ] ] [ [ x ] [ x ] [ x ] [ ] ] ]"
+/// );
 /// assert_eq!(shape.row_splits(1).as_ref(), [0, 5, 9]);
 /// assert_eq!(shape.row_splits(2).as_ref(), [0, 4, 5, 6, 7, 7, 8, 9, 10, 10]);
 ///

@@ -80,7 +80,8 @@ impl SymbolTable {
     /// ```
     /// use fsa::io::SymbolTable;
     ///
-    /// let (one, other) = ("a 0\nb 1\n".parse::<SymbolTable>()?, "b 1\na 0\n".parse::<SymbolTable>()?);
+    /// let (one, other) =
+    ///     ("a 0\nb 1\n".parse::<SymbolTable>()?, "b 1\na 0\n".parse::<SymbolTable>()?);
     /// assert!(one.same_symbols(&other) && one != other);
     /// # Ok::<(), fsa::Error>(())
     /// ```

@@ -18,7 +18,10 @@ use crate::support::threads::{pieces, share, worth};
 /// use fsa::k2::arc_sort;
 /// use fsa::{Arc, Fsa};
 ///
-/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 2, -1, 0.5), Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, 0.0)])?;
+/// let fsa = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 2, -1, 0.5), Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// let (sorted, arc_map) = arc_sort(&fsa)?;
 /// assert_eq!((sorted.labels(), arc_map), (vec![7, -1, -1], vec![1, 0, 2]));
 /// # Ok::<(), fsa::Error>(())

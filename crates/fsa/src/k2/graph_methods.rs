@@ -123,7 +123,10 @@ impl<F: Fsas> Graph<F> {
     /// use fsa::k2::linear_fst;
     ///
     /// let both = linear_fst(&[1, 2], &[5, 6])?.compose(&linear_fst(&[5, 6], &[8, 9])?)?;
-    /// assert_eq!((both.fsas().labels(), both.aux_labels().unwrap()), (vec![1, 2, -1], &[8, 9, -1][..]));
+    /// assert_eq!(
+    ///     (both.fsas().labels(), both.aux_labels().unwrap()),
+    ///     (vec![1, 2, -1], &[8, 9, -1][..])
+    /// );
     /// # Ok::<(), fsa::Error>(())
     /// ```
     ///

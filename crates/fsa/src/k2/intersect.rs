@@ -52,7 +52,10 @@ impl From<Epsilons> for IntersectOptions {
 /// use fsa::k2::intersect;
 /// use fsa::{Arc, Fsa};
 ///
-/// let a = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)])?;
+/// let a = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// let b = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.25), Arc::new(1, 2, -1, 0.0)])?;
 /// let (both, arc_map_a, arc_map_b) = intersect(&a, &b, Default::default())?;
 /// assert_eq!(both.arcs()[0], Arc::new(0, 1, 7, 0.75));

@@ -26,7 +26,10 @@ pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 /// use ragged_core::Ragged;
 ///
 /// let graph = fsa::k2::levenshtein_graph(&Ragged::from_lists(&[vec![5]])?, -0.501)?;
-/// assert_eq!((graph.fsas().labels(), graph.aux_labels().unwrap()), (vec![0, 0, 5, 0, -1], &[0, 5, 5, 0, -1][..]));
+/// assert_eq!(
+///     (graph.fsas().labels(), graph.aux_labels().unwrap()),
+///     (vec![0, 0, 5, 0, -1], &[0, 5, 5, 0, -1][..])
+/// );
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///

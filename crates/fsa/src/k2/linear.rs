@@ -91,7 +91,10 @@ fn linear<'a>(lists: impl ExactSizeIterator<Item = &'a [i32]>, all: &[i32]) -> R
 ///
 /// let word = linear_fst(&[7], &[70])?;
 /// let looped = word.carry(with_self_loops(word.fsas())?)?;
-/// assert_eq!((looped.fsas().labels(), looped.aux_labels().unwrap()), (vec![0, 7, 0, -1], &[0, 70, 0, -1][..]));
+/// assert_eq!(
+///     (looped.fsas().labels(), looped.aux_labels().unwrap()),
+///     (vec![0, 7, 0, -1], &[0, 70, 0, -1][..])
+/// );
 /// # Ok::<(), fsa::Error>(())
 /// ```
 ///

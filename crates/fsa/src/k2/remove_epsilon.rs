@@ -65,7 +65,10 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
 /// use fsa::k2::remove_epsilon_without_map;
 /// use fsa::{Arc, Fsa, Limits};
 ///
-/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 0, -0.5), Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, -1.0)])?;
+/// let fsa = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 0, -0.5), Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, -1.0)]
+/// )?;
 /// let without = remove_epsilon_without_map(&fsa, Limits::default())?;
 /// assert_eq!(without.scores(), [0.0, -1.5, -1.0]);
 /// # Ok::<(), fsa::Error>(())

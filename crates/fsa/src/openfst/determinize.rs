@@ -105,7 +105,13 @@ impl DeterminizeOptions {
 /// use fsa::{Arc, Fsa, Graph};
 /// use fsa::openfst::{DeterminizeOptions, determinize};
 ///
-/// let two_ways = [Arc::new(0, 1, 7, -1.0), Arc::new(0, 2, 7, -3.0), Arc::new(1, 3, -1, 0.0), Arc::new(2, 2, 8, 0.0), Arc::new(2, 3, -1, 0.0)];
+/// let two_ways = [
+///     Arc::new(0, 1, 7, -1.0),
+///     Arc::new(0, 2, 7, -3.0),
+///     Arc::new(1, 3, -1, 0.0),
+///     Arc::new(2, 2, 8, 0.0),
+///     Arc::new(2, 3, -1, 0.0)
+/// ];
 /// let fsa = Graph::new(Fsa::from_arcs(4, two_ways.to_vec())?);
 /// let made = determinize(&fsa, &DeterminizeOptions::default())?;
 /// assert_eq!(made.fsas().arcs()[0], Arc::new(0, 1, 7, -1.0));

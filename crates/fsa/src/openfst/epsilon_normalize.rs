@@ -41,10 +41,16 @@ use crate::support::interner::{Table, mix};
 /// use fsa::openfst::{Side, epsilon_normalize};
 ///
 /// // Puts out 70 before it takes 7.
-/// let fsa = Fsa::from_arcs(4, vec![Arc::new(0, 1, 0, 0.25), Arc::new(1, 2, 7, 0.5), Arc::new(2, 3, -1, 0.0)])?;
+/// let fsa = Fsa::from_arcs(
+///     4,
+///     vec![Arc::new(0, 1, 0, 0.25), Arc::new(1, 2, 7, 0.5), Arc::new(2, 3, -1, 0.0)]
+/// )?;
 /// let early = Graph::new(fsa).with_aux_labels(vec![70, 0, -1])?;
 /// let normal = epsilon_normalize(&early, Side::Input, Limits::default())?;
-/// assert_eq!(*normal.fsas(), Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.75), Arc::new(1, 2, -1, 0.0)])?);
+/// assert_eq!(
+///     *normal.fsas(),
+///     Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.75), Arc::new(1, 2, -1, 0.0)])?
+/// );
 /// assert_eq!(normal.aux_labels(), Some(&[70, -1][..]));
 /// # Ok::<(), fsa::Error>(())
 /// ```

@@ -67,7 +67,14 @@ setters! {
 /// use fsa::openfst::{MinimizeOptions, minimize};
 ///
 /// // The endings of both words are the same.
-/// let arcs = [Arc::new(0, 1, 5, 0.0), Arc::new(0, 2, 6, 0.0), Arc::new(1, 3, 7, 0.0), Arc::new(2, 4, 7, -2.0), Arc::new(3, 5, -1, 0.0), Arc::new(4, 5, -1, 0.0)];
+/// let arcs = [
+///     Arc::new(0, 1, 5, 0.0),
+///     Arc::new(0, 2, 6, 0.0),
+///     Arc::new(1, 3, 7, 0.0),
+///     Arc::new(2, 4, 7, -2.0),
+///     Arc::new(3, 5, -1, 0.0),
+///     Arc::new(4, 5, -1, 0.0)
+/// ];
 /// let fsa = Graph::new(Fsa::from_arcs(6, arcs.to_vec())?);
 /// let made = minimize(&fsa, &MinimizeOptions::default())?;
 /// assert_eq!((made.fsas().num_states(), made.fsas().scores()), (4, vec![0.0, -2.0, 0.0, 0.0]));

@@ -58,7 +58,8 @@ pub struct MatchingOptions {
 ///
 /// let tokens = Ragged::from_lists(&[vec![5, 6, 9], vec![4, 6, 9], vec![5, 6, 9]])?;
 /// let options = MatchingOptions { eos: 9, min_token: 1, max_token: 9, max_order: 2 };
-/// let (scores, counts) = ([0.0, 0.5, 0.0, 0.0, 2.5, 0.0, 0.0, 0.0, 0.0], [1, 1, 1, 1, 1, 1, 0, 0, 0]);
+/// let (scores, counts) =
+///     ([0.0, 0.5, 0.0, 0.0, 2.5, 0.0, 0.0, 0.0, 0.0], [1, 1, 1, 1, 1, 1, 0, 0, 0]);
 /// let stats = get_best_matching_stats(&tokens, &scores, &counts, options)?;
 /// // The 6 in the third sentence follows a 5, as in the first.
 /// assert_eq!((stats.mean[7], stats.counts[7], stats.ngram_order[7]), (0.5, 1, 2));

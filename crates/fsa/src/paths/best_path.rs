@@ -21,7 +21,10 @@ use crate::support::ids::index;
 /// use fsa::paths::shortest_path;
 /// use fsa::{Arc, Fsa};
 ///
-/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.75), Arc::new(1, 2, -1, 0.0)])?;
+/// let fsa = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.75), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// let (best, arc_map) = shortest_path(&fsa)?;
 /// assert_eq!((best.labels(), arc_map), (vec![8, -1], vec![1, 2]));
 /// # Ok::<(), fsa::Error>(())

@@ -33,7 +33,10 @@ impl<F: Fsas> Graph<F> {
     /// builder.add_arc(end, end, 9, -0.25);
     /// builder.add_final(end, 0.0);
     /// let best = builder.build_graph()?.shortest_path()?;
-    /// assert_eq!((best.fsas().labels(), best.aux_labels().unwrap()), (vec![8, -1], &[80, -1][..]));
+    /// assert_eq!(
+    ///     (best.fsas().labels(), best.aux_labels().unwrap()),
+    ///     (vec![8, -1], &[80, -1][..])
+    /// );
     /// # Ok::<(), fsa::Error>(())
     /// ```
     ///

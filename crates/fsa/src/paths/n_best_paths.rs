@@ -27,7 +27,10 @@ use crate::support::ids::number;
 /// use fsa::paths::n_best_paths;
 /// use fsa::{Arc, Fsa};
 ///
-/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.75), Arc::new(1, 2, -1, 0.0)])?;
+/// let fsa = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 1, 8, 0.75), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// assert_eq!(n_best_paths(&fsa, 10)?.rows().collect::<Vec<_>>(), [[1, 2], [0, 2]]);
 /// # Ok::<(), fsa::Error>(())
 /// ```

@@ -22,7 +22,10 @@ pub const LM_SCORES: &str = "lm_scores";
 /// use fsa::paths::Nbest;
 /// use fsa::{Arc, Fsa, Graph};
 ///
-/// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 1.0), Arc::new(0, 1, 8, 0.5), Arc::new(1, 2, -1, 0.0)])?;
+/// let lattice = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, 1.0), Arc::new(0, 1, 8, 0.5), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// let nbest = Nbest::from_lattice(&Graph::new(lattice), 10, 1.0)?;
 /// assert_eq!((nbest.len(), nbest.words().rows().collect::<Vec<_>>()), (2, vec![&[7][..], &[8]]));
 /// assert_eq!(nbest.total_scores().values(), [1.0, 0.5]);
@@ -135,8 +138,12 @@ impl Nbest {
     /// use fsa::k2::linear_fsa;
     ///
     /// let two = FsaVec::from_fsas(&[linear_fsa(&[7])?, linear_fsa(&[8])?])?;
-    /// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 0, 1.0), Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?;
-    /// let rescored = Nbest::of_one(Graph::new(two))?.intersect(&Graph::new(FsaVec::from_fsas(&[lattice])?))?;
+    /// let lattice = Fsa::from_arcs(
+    ///     3,
+    ///     vec![Arc::new(0, 1, 0, 1.0), Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)]
+    /// )?;
+    /// let rescored = Nbest::of_one(Graph::new(two))?
+    ///     .intersect(&Graph::new(FsaVec::from_fsas(&[lattice])?))?;
     /// assert_eq!(rescored.total_scores().values(), [0.5, f64::NEG_INFINITY]);
     /// # Ok::<(), fsa::Error>(())
     /// ```

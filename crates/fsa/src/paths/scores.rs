@@ -22,7 +22,10 @@ use crate::paths::passes::{
 /// use fsa::{Arc, Fsa, Semiring};
 /// use fsa::paths::forward_scores;
 ///
-/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, -1.0), Arc::new(0, 1, 8, -1.0), Arc::new(1, 2, -1, 0.5)])?;
+/// let fsa = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, -1.0), Arc::new(0, 1, 8, -1.0), Arc::new(1, 2, -1, 0.5)]
+/// )?;
 /// assert_eq!(forward_scores::<f32, _>(&fsa, Semiring::Tropical)?, [0.0, -1.0, -0.5]);
 /// let both = forward_scores::<f64, _>(&fsa, Semiring::Log)?[1];
 /// assert!((both - (-1.0 + 2_f64.ln())).abs() < 1e-12);

@@ -50,7 +50,8 @@ const MOST: usize = 100;
 /// use kaldera_decoder::{FrameTimes, Segment};
 ///
 /// // A sound from 0.5 to 1.0 s in faint noise, and a peak within it.
-/// let sample = |i: u32| (if (4000..8000).contains(&i) { 3000.0 } else { 3.0 }) * ((i * i % 71) as f32 - 35.0);
+/// let sample = |i: u32| (if (4000..8000).contains(&i) { 3000.0 } else { 3.0 })
+///     * ((i * i % 71) as f32 - 35.0);
 /// let mut loudness = Loudness::new(8000.0);
 /// loudness.accept(&(0..16_000).map(sample).collect::<Vec<_>>());
 /// let mut words = [Segment::new(1, "one", 20..21, &FrameTimes::new(0.03))];

@@ -39,7 +39,8 @@ impl TranscriptWord {
 ///
 /// let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
 /// let lexicon = "read r iy d\nread r eh d\na ah\n";
-/// let lexicon = Lexicon::read(lexicon.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
+/// let lexicon =
+///     Lexicon::read(lexicon.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
 /// let transcript = Pronunciations::new(&lexicon, &words).transcript("a read")?;
 /// assert_eq!((transcript[0].pronunciations.len(), transcript[1].pronunciations.len()), (1, 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -192,10 +193,12 @@ impl Trellis for Paths<'_> {
 /// use kaldera_decoder::align::{AlignOptions, TranscriptWord, align_words};
 /// use kaldera_decoder::{FrameTimes, LogProbs};
 ///
-/// let values: Vec<f32> = [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]].concat();
+/// let values: Vec<f32> =
+///     [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]].concat();
 /// let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
 /// let log_probs = LogProbs::new("utt-1", &values, 3)?;
-/// let words = [TranscriptWord::new("the", [vec![1, 1], vec![1, 2]]), TranscriptWord::new("a", [vec![2]])];
+/// let words =
+///     [TranscriptWord::new("the", [vec![1, 1], vec![1, 2]]), TranscriptWord::new("a", [vec![2]])];
 /// let found = align_words(&log_probs, &words, &AlignOptions::default(), &FrameTimes::default())?;
 /// assert_eq!((found.pronunciations, found.alignment.path), (vec![1, 0], vec![1, 2, 0, 2]));
 /// assert_eq!((found.words[0].frames.clone(), found.words[1].frames.clone()), (0..2, 3..4));
@@ -277,7 +280,13 @@ pub fn align_words(
 /// let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
 /// let log_probs = LogProbs::new("utt-1", &values, 3)?;
 /// let vocabulary = Vocabulary::new(["<blk>", "a", "|"], 0)?.with_separator("|")?;
-/// let found = align_text(&log_probs, "a a", &vocabulary, &AlignOptions::default(), &FrameTimes::new(0.02))?;
+/// let found = align_text(
+///     &log_probs,
+///     "a a",
+///     &vocabulary,
+///     &AlignOptions::default(),
+///     &FrameTimes::new(0.02)
+/// )?;
 /// assert_eq!((&*found.words[1].text, found.words[1].frames.clone()), ("a", 2..3));
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```

@@ -61,7 +61,8 @@ enum Kind<M: LanguageModel> {
 ///
 /// let vocabulary = Vocabulary::new(["-", "a", "b", "|"], 0)?.with_separator("|")?;
 /// let decoder = CtcDecoder::new(vocabulary, CtcDecoderOptions::default())?;
-/// let values: Vec<f32> = [[0.1, 0.7, 0.1, 0.1], [0.1, 0.2, 0.1, 0.6], [0.2, 0.1, 0.6, 0.1]].concat();
+/// let values: Vec<f32> =
+///     [[0.1, 0.7, 0.1, 0.1], [0.1, 0.2, 0.1, 0.6], [0.2, 0.1, 0.6, 0.1]].concat();
 /// let values: Vec<f32> = values.iter().map(|p| p.ln()).collect();
 /// let result = decoder.decode(&LogProbs::new("utt-1", &values, 4)?)?;
 /// assert_eq!(result.text(), "a b");

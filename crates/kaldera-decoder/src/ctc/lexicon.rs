@@ -39,7 +39,10 @@ struct Node {
 /// use kaldera_decoder::ctc::SpellingTree;
 ///
 /// let mut words = fsa::io::SymbolTable::default();
-/// let tree = SpellingTree::new([("go", vec![3, 1]), ("got", vec![3, 1, 2]), ("gó", vec![3, 1])], &mut words)?;
+/// let tree = SpellingTree::new(
+///     [("go", vec![3, 1]), ("got", vec![3, 1, 2]), ("gó", vec![3, 1])],
+///     &mut words
+/// )?;
 /// assert_eq!((tree.num_words(), tree.num_nodes()), (3, 4));
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```

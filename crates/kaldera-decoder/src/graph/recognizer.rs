@@ -65,9 +65,14 @@ setters! {
 /// use kaldera_decoder::graph::{GraphOptions, GraphRecognizer};
 ///
 /// let words: SymbolTable = "<eps> 0\nyes 1\nno 2\n".parse()?;
-/// let recognizer = GraphRecognizer::new(ctc_topo(2, false)?, Some(words), GraphOptions::default())?;
+/// let recognizer =
+///     GraphRecognizer::new(ctc_topo(2, false)?, Some(words), GraphOptions::default())?;
 /// let mut stream = recognizer.stream("utt-1");
-/// let values: Vec<f32> = [[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.2, 0.1, 0.7]].concat().iter().map(|p: &f32| p.ln()).collect();
+/// let values: Vec<f32> = [[0.1, 0.8, 0.1], [0.7, 0.2, 0.1], [0.2, 0.1, 0.7]]
+///     .concat()
+///     .iter()
+///     .map(|p: &f32| p.ln())
+///     .collect();
 /// recognizer.accept(&mut stream, &LogProbs::new("utt-1", &values[..6], 3)?)?;
 /// assert_eq!(recognizer.partial(&stream)?.text(), "yes");
 /// recognizer.accept(&mut stream, &LogProbs::new("utt-1", &values[6..], 3)?)?;
@@ -207,14 +212,18 @@ impl GraphRecognizer {
     /// use kaldera_decoder::graph::{GraphOptions, GraphRecognizer};
     ///
     /// let mut words: SymbolTable = "<eps> 0\nyes 1\nno 2\n".parse()?;
-    /// let arpa = "\\data\\\nngram 1=4\n\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-2 yes\n-0.5 no\n\n\\end\\\n";
-    /// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
-    /// let recognizer = GraphRecognizer::new(ctc_topo(2, false)?, Some(words), GraphOptions::default())?;
+    /// let arpa = "\\data\\\nngram 1=4\n\n\
+    ///     \\1-grams:\n-99 <s>\n-0.5 </s>\n-2 yes\n-0.5 no\n\n\\end\\\n";
+    /// let model =
+    ///     NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+    /// let recognizer =
+    ///     GraphRecognizer::new(ctc_topo(2, false)?, Some(words), GraphOptions::default())?;
     /// let mut stream = recognizer.stream("utt-1");
     /// let values = [0.1_f32, 0.5, 0.4].map(f32::ln);
     /// recognizer.accept(&mut stream, &LogProbs::new("utt-1", &values, 3)?)?;
     /// assert_eq!(recognizer.finish(&stream)?.text(), "yes");
-    /// let rescored = recognizer.finish_rescored(&stream, |lattice| lattice.rescore(&model, 0.8, Limits::default()))?;
+    /// let rescored = recognizer
+    ///     .finish_rescored(&stream, |lattice| lattice.rescore(&model, 0.8, Limits::default()))?;
     /// assert_eq!(rescored.text(), "no");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -17,7 +17,8 @@ use crate::score::reference::ScoreError;
 /// ```
 /// use kaldera_decoder::score::Spellings;
 ///
-/// let spellings = Spellings::read("mister => mr\n;; and so on\nok => okay\n[i am] => {[i'm] / [i am]}\n")?
+/// let spellings = Spellings::read("mister => mr\n;; and so on\nok => okay\n\
+///         [i am] => {[i'm] / [i am]}\n")?
 ///     .without_case()
 ///     .without_punctuation();
 /// assert_eq!(spellings.apply("Mister, I am OK."), "mr i am okay");

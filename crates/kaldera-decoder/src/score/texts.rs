@@ -66,7 +66,8 @@ pub fn read_texts(text: &str) -> Result<Vec<(String, String)>, ScoreError> {
 ///
 /// let references = read_texts("utt-1 the cat sat\nutt-2 on a mat\n")?;
 /// let hypotheses = read_texts("utt-1 the cat is at\n")?;
-/// let options = ScoreOptions::default().with_rules(Rules::levenshtein()).with_missing(Missing::All);
+/// let options =
+///     ScoreOptions::default().with_rules(Rules::levenshtein()).with_missing(Missing::All);
 /// let scored = score_texts(&references, &hypotheses, &options, |name| name)?;
 /// assert_eq!((scored.score.total().counts.errors(), scored.aligned.len()), (5, 2));
 /// assert!(scored.report(10).contains("REF: the cat ** SAT\nHYP: the cat IS AT"));

@@ -37,7 +37,8 @@ const MOST_PAIRS: u32 = 1 << 24;
 /// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
 /// let encoder = EncoderOutput::new("utt-1", &[0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0, 2.0], 3)?;
 /// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
-/// let found = forced_align(&model, &encoder, &[1, 2], TransducerTopology::Modified, &options, &times)?;
+/// let found =
+///     forced_align(&model, &encoder, &[1, 2], TransducerTopology::Modified, &options, &times)?;
 /// assert_eq!((found.tokens[0].frames.clone(), found.tokens[1].frames.clone()), (0..1, 2..3));
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```

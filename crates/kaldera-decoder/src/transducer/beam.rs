@@ -102,10 +102,17 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
 ///     }
 /// }
 ///
-/// let encoder = EncoderOutput::new("utt-1", &[0.0, 3.0, 0.0, 2.0, 0.0, 3.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0], 4)?;
+/// let encoder = EncoderOutput::new(
+///     "utt-1",
+///     &[0.0, 3.0, 0.0, 2.0, 0.0, 3.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0],
+///     4
+/// )?;
 /// let (options, times) = (TransducerOptions::default().with_n_best(2), FrameTimes::default());
 /// let result = tdt_beam_search(&Scores, &encoder, &Fusion::NONE, &options, &times)?;
-/// assert_eq!((result.hypotheses[0].token_ids(), result.hypotheses[0].tokens[0].frames.clone()), (vec![1], 0..2));
+/// assert_eq!(
+///     (result.hypotheses[0].token_ids(), result.hypotheses[0].tokens[0].frames.clone()),
+///     (vec![1], 0..2)
+/// );
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
 ///

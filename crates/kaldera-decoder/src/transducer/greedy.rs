@@ -18,14 +18,16 @@ use crate::transducer::topology::TransducerTopology;
 /// ```
 /// use kaldera_decoder::FrameTimes;
 /// use kaldera_decoder::transducer::{
-///     EncoderOutput, GreedyStream, StatelessModel, TransducerOptions, TransducerTopology, greedy_search,
+///     EncoderOutput, GreedyStream, StatelessModel, TransducerOptions, TransducerTopology,
+///     greedy_search,
 /// };
 ///
 /// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 /// let model = StatelessModel::new(vec![], identity, vec![0.0; 3], 3, 0)?;
 /// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
 /// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
-/// let mut stream = GreedyStream::new("utt-1", &model, TransducerTopology::Regular, &options, times)?;
+/// let mut stream =
+///     GreedyStream::new("utt-1", &model, TransducerTopology::Regular, &options, times)?;
 /// for row in rows.chunks(3) {
 ///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
 /// }

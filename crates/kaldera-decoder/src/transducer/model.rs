@@ -6,10 +6,13 @@ use crate::rows::Rows;
 /// The predictor and the joiner of a transducer, over plain slices.
 ///
 /// ```
-/// use kaldera_decoder::transducer::{EncoderOutput, TransducerModel, greedy_search, TransducerOptions};
+/// use kaldera_decoder::transducer::{
+///     EncoderOutput, TransducerModel, greedy_search, TransducerOptions
+/// };
 /// use kaldera_decoder::{Error, FrameTimes};
 ///
-/// /// Never the same token twice: the joiner takes the encoder's scores and forbids the last token.
+/// /// Never the same token twice: the joiner takes the encoder's scores and forbids the last
+/// /// token.
 /// struct Unlike;
 ///
 /// impl TransducerModel for Unlike {
@@ -38,7 +41,10 @@ use crate::rows::Rows;
 ///
 /// let encoder = EncoderOutput::new("utt-1", &[0.0, 2.0, 1.0, 0.5, 2.0, 1.0], 3)?;
 /// let options = TransducerOptions::default();
-/// assert_eq!(greedy_search(&Unlike, &encoder, &options, &FrameTimes::default())?.token_ids(), [1, 2]);
+/// assert_eq!(
+///     greedy_search(&Unlike, &encoder, &options, &FrameTimes::default())?.token_ids(),
+///     [1, 2]
+/// );
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
 pub trait TransducerModel {

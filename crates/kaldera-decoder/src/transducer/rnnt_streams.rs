@@ -142,7 +142,8 @@ impl RnntStream {
 ///
 /// let graph = Arc::new(trivial_graph(2)?);
 /// let mut stream = RnntStream::new("utt-1", graph);
-/// let mut streams = RnntStreams::new(vec![&mut stream], RnntConfig::default().with_vocabulary(3, 1))?;
+/// let mut streams =
+///     RnntStreams::new(vec![&mut stream], RnntConfig::default().with_vocabulary(3, 1))?;
 /// for _ in 0..3 {
 ///     let (shape, contexts) = streams.contexts()?;
 ///     assert_eq!(shape.num_elements(), contexts.len()); // a token each

@@ -21,8 +21,8 @@ use crate::transducer::topology::TransducerTopology;
 /// ```
 /// use kaldera_decoder::FrameTimes;
 /// use kaldera_decoder::transducer::{
-///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream, TransducerTopology,
-///     modified_beam_search,
+///     EncoderOutput, Fusion, StatelessModel, TransducerOptions, TransducerStream,
+///     TransducerTopology, modified_beam_search,
 /// };
 ///
 /// let identity = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
@@ -30,12 +30,16 @@ use crate::transducer::topology::TransducerTopology;
 /// let (options, times) = (TransducerOptions::default(), FrameTimes::default());
 /// let rows = [0.1, 2.0, 0.3, 2.0, 0.1, 0.1, 0.5, 0.4, 2.0];
 /// let topology = TransducerTopology::Modified;
-/// let mut stream = TransducerStream::new("utt-1", &model, &Fusion::NONE, topology, &options, times)?;
+/// let mut stream =
+///     TransducerStream::new("utt-1", &model, &Fusion::NONE, topology, &options, times)?;
 /// for row in rows.chunks(3) {
 ///     stream.accept(&EncoderOutput::new("utt-1", row, 3)?)?;
 /// }
 /// let whole = EncoderOutput::new("utt-1", &rows, 3)?;
-/// assert_eq!(stream.finish(), modified_beam_search(&model, &whole, &Fusion::NONE, &options, &times)?);
+/// assert_eq!(
+///     stream.finish(),
+///     modified_beam_search(&model, &whole, &Fusion::NONE, &options, &times)?
+/// );
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
 pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {

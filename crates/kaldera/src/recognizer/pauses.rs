@@ -38,7 +38,8 @@ const STEPS_PER_SECOND: f32 = 100.0;
 /// use kaldera::recognizer::{PauseOptions, cut_at_pauses};
 ///
 /// // Two words of 4 s, and a pause of 1 s between them.
-/// let samples: Vec<f32> = (0..9000).map(|i| if (4000..5000).contains(&i) { 0.0 } else { 500.0 }).collect();
+/// let samples: Vec<f32> =
+///     (0..9000).map(|i| if (4000..5000).contains(&i) { 0.0 } else { 500.0 }).collect();
 /// let parts = cut_at_pauses(&samples, 1000.0, &PauseOptions::default().with_max_seconds(6.0));
 /// assert_eq!(parts.len(), 2);
 /// assert!((4100..4900).contains(&parts[1].start) && parts[0].end == parts[1].start);

@@ -224,7 +224,8 @@ impl NgramModel {
     /// ```
     /// use fsa::graphs::{ArpaOptions, NgramModel};
     ///
-    /// let arpa = "\\data\\\nngram 1=3\n\n\\1-grams:\n-0.25\t</s>\n-99\t<s>\n-1\thello\n\n\\end\\\n";
+    /// let arpa = "\\data\\\nngram 1=3\n\n\
+    ///     \\1-grams:\n-0.25\t</s>\n-99\t<s>\n-1\thello\n\n\\end\\\n";
     /// let model = NgramModel::from_reader(arpa.as_bytes(), &ArpaOptions::default(), &mut |_| {})?;
     /// let mut written = Vec::new();
     /// model.write_arpa(&mut written, &mut |_| {}).unwrap();

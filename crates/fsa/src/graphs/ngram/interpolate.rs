@@ -25,11 +25,13 @@ impl NgramModel {
     /// use fsa::graphs::{ArpaOptions, NgramModel};
     ///
     /// let model = |a: &str, end: &str| {
-    ///     let arpa = format!("\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n{a} a\n{end} </s>\n\\end\\\n");
+    ///     let arpa =
+    ///         format!("\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n{a} a\n{end} </s>\n\\end\\\n");
     ///     NgramModel::from_reader(arpa.as_bytes(), &ArpaOptions::default(), &mut |_| {})
     /// };
     /// let (one, other) = (model("0", "-inf")?, model("-1", "-0.045757")?);
-    /// let mixed = NgramModel::interpolate(&[(&one, 0.25), (&other, 0.75)], fsa::Limits::default())?;
+    /// let mixed =
+    ///     NgramModel::interpolate(&[(&one, 0.25), (&other, 0.75)], fsa::Limits::default())?;
     /// let a = mixed.find("a").unwrap();
     /// assert!((mixed.step(mixed.start(), a).1.exp() - (0.25 + 0.75 * 0.1)).abs() < 1e-6);
     /// # Ok::<(), fsa::Error>(())

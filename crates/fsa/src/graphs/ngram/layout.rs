@@ -12,7 +12,8 @@
 //! 32  checksum of all other bytes, 64 bits
 //! 40  for each order the number of n-grams; every word is an n-gram of order 1
 //!     -- each of the following begins at a multiple of 8, after zeros
-//!     word starts    [words + 1]       where the words begin among their bytes; words are sorted by their bytes
+//!     word starts    [words + 1]       where the words begin among their bytes;
+//!                                      words are sorted by their bytes
 //!     word bytes                       UTF-8
 //!     inner          [M + 1] x (back-off weight f32, first child)
 //!     last words     [N]               the last word of each node

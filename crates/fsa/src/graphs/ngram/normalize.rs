@@ -16,7 +16,8 @@ impl NgramModel {
     /// words sum to 1 after every history, as SRILM's `ngram -renorm` computes them:
     ///
     /// ```text
-    /// weight(h) = (1 - sum of p(w | h)) / (1 - sum of p(w | h without its first word)),   w: the words seen after h
+    /// weight(h) = (1 - sum of p(w | h)) / (1 - sum of p(w | h without its first word))
+    /// w: the words seen after h
     /// ```
     ///
     /// Words without history come first: if their probabilities sum to less than 1, the rest goes

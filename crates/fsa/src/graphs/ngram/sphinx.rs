@@ -8,10 +8,12 @@
 //! counts                  [order] x 32 bits
 //! if the order is 2 or above:
 //!   32 bits without a meaning
-//!   tables                for each order from 2 on 2^16 scores f32, and 2^16 back-off weights f32 but for the highest order
+//!   tables                for each order from 2 on 2^16 scores f32, and 2^16 back-off weights f32
+//!                         but for the highest order
 //! unigrams                [words + 1] x (score f32, back-off weight f32, first bigram, 32 bits)
 //! for each order from 2 on an array of bits, the lowest bit of a byte first:
-//!   records               [count + 1] x (word, back-off weight 16 bits, score 16 bits, first of the next order);
+//!   records               [count + 1] x (word, back-off weight 16 bits, score 16 bits,
+//!                         first of the next order);
 //!                         in the highest order (word, score 16 bits)
 //!   zeros                 to full bytes, and 8 bytes more
 //! bytes of words          32 bits

@@ -1,8 +1,10 @@
 //! Recordings in tar archives: WebDataset's shards, and lhotse's Shar.
 //!
 //! ```text
-//!   x.tar: a.wav, a.json, b.wav, b.txt ...                      WebDataset: files of one key follow each other
-//!   folder: cuts.000000.jsonl.gz, recording.000000.tar, ...     Shar: cut i is recording i of its shard
+//!   WebDataset   x.tar: a.wav, a.json, b.wav, b.txt ...
+//!                files of one key follow each other
+//!   Shar         folder: cuts.000000.jsonl.gz, recording.000000.tar, ...
+//!                cut i is recording i of its shard
 //! ```
 //!
 //! An archive is not unpacked. Its names are keys and never paths; the samples are read where they
