@@ -208,8 +208,8 @@ impl Kernel for BackwardKernel<'_> {
             row[0] = s.sum(in_blanks);
             let of_frame = row[0] + s.sum(in_labels);
             let found = of_frame.ln() + *forward_scale + scale;
-            // Lost values are missing in the total of their frame. The inverse of a total that is not
-            // a normal number may be infinite.
+            // Lost values are missing in the total of their frame. The inverse of a total that is
+            // not a normal number may be infinite.
             let is_whole = of_frame.is_normal() && (found - total).abs() <= ROUNDING * total.abs().max(1.0);
             if !is_whole {
                 return false;

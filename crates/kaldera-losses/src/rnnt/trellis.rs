@@ -185,8 +185,8 @@ impl Trellis {
         }
     }
 
-    /// Returns the occupation of the blank at a cell: of its own arc and, in the constrained type, of
-    /// the arc of the symbol that it follows.
+    /// Returns the occupation of the blank at a cell: of its own arc and, in the constrained type,
+    /// of the arc of the symbol that it follows.
     #[inline]
     pub(super) fn blank_occupation(&self, s: usize, t: usize) -> f64 {
         let of_symbol = self.rnnt_type == RnntType::Constrained && s > 0;
