@@ -44,7 +44,8 @@
 //! let mut layer = Linear::zeros(2, 3);
 //! uniform(&mut layer, 0.5, 1);
 //! let mut adam = Adam::new(AdamOptions::default())?;
-//! let frames = LodTensor::from_lengths(&[3, 2], 2, (0..10).map(|i| (i as f32).cos()).collect::<Vec<_>>())?;
+//! let frames =
+//!     LodTensor::from_lengths(&[3, 2], 2, (0..10).map(|i| (i as f32).cos()).collect::<Vec<_>>())?;
 //! let labels = Ragged::from_lists(&[vec![1, 2], vec![2]])?;
 //!
 //! let logits = layer.forward(&frames)?;
@@ -54,8 +55,10 @@
 //!
 //! // Over graphs: log-probabilities in, a gradient in double precision out.
 //! let y = log_softmax(&layer.forward(&frames)?)?;
-//! let dense = DenseFsaVec::from_row_splits(y.values(), y.width(), y.lod().last().ok_or("no sequences")?)?;
-//! let (_, saved) = ctc_loss_graph(&ctc_graph(&labels, false)?, &dense, &[2, 1], &CtcGraphOptions::default())?;
+//! let dense =
+//!     DenseFsaVec::from_row_splits(y.values(), y.width(), y.lod().last().ok_or("no sequences")?)?;
+//! let (_, saved) =
+//!     ctc_loss_graph(&ctc_graph(&labels, false)?, &dense, &[2, 1], &CtcGraphOptions::default())?;
 //! let by_y: Vec<f32> = saved.backward(&[1.0])?.into_iter().map(|slope| slope as f32).collect();
 //! let by_logits = log_softmax_backward(&y, &y.like(y.num_rows(), by_y, y.lod().clone())?)?;
 //! let (_, gradient) = layer.backward(&frames, &by_logits)?;

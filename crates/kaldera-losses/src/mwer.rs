@@ -39,7 +39,10 @@ setters! {
 /// use kaldera_losses::{MwerOptions, mwer_loss};
 /// use ragged_core::Ragged;
 ///
-/// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.0), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)])?;
+/// let lattice = Fsa::from_arcs(
+///     3,
+///     vec![Arc::new(0, 1, 7, 0.0), Arc::new(0, 1, 8, 0.0), Arc::new(1, 2, -1, 0.0)]
+/// )?;
 /// let nbest = Nbest::best(&Graph::new(lattice), 10)?;
 /// let (loss, _) = mwer_loss(&nbest, &Ragged::from_lists(&[vec![7]])?, &MwerOptions::default())?;
 /// assert!((loss[0] - 0.5).abs() < 1e-12); // one of two paths has one error

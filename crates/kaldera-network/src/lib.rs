@@ -2,12 +2,15 @@
 //! log-probabilities or to the rows of a transducer's encoder.
 //!
 //! ```text
-//!   LodTensor [frames, D] --Network::log_probs--> LodTensor [frames / subsampling, tokens]     a batch, without padding
-//!   rows of a chunk       --NetworkStream::accept, finish--> rows                              a stream, which keeps a state
+//!   a batch, without padding
+//!     LodTensor [frames, D] --Network::log_probs--> LodTensor [frames / subsampling, tokens]
+//!   a stream, which keeps a state
+//!     rows of a chunk --NetworkStream::accept, finish--> rows
 //!
-//!   ParameterStore (safetensors) + LayerOptions --> LayerStack      convolution, linear, normalisation, recurrent
+//!   ParameterStore (safetensors) + LayerOptions --> LayerStack: convolution, linear,
+//!                                                   normalisation, recurrent
 //!   a transducer's predictor and joiner         --> StatelessPredictor, a Predictor
-//!   a network and a token for each output       --> Merged          several outputs that are one token
+//!   a network and a token for each output       --> Merged: several outputs that are one token
 //! ```
 //!
 //! The README has an example, the layout of the files and the formula of each layer.

@@ -58,7 +58,11 @@ impl<'a> Batch<'a> {
 ///     }
 ///     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error> {
 ///         let rows = batch.rows().num_rows();
-///         Ok(LodTensor::from_vec([rows, 3], vec![-3.0_f32.ln(); 3 * rows], batch.rows().lod().clone())?)
+///         Ok(LodTensor::from_vec(
+///             [rows, 3],
+///             vec![-3.0_f32.ln(); 3 * rows],
+///             batch.rows().lod().clone()
+///         )?)
 ///     }
 /// }
 /// ```

@@ -2,11 +2,13 @@
 //! log-probabilities of tokens, for whole utterances or in chunks. Also the parts of transducers.
 //!
 //! ```text
-//!   file.onnx --OnnxNetwork::open--> OnnxNetwork, a kaldera_network::Network
+//!   file.onnx                 --OnnxNetwork::open----> OnnxNetwork, a kaldera_network::Network
+//!                             --Description::read----> names, shapes and metadata:
+//!                                                      for `kaldera model import`
 //!   decoder.onnx, joiner.onnx --OnnxPredictor::open--> OnnxPredictor, a kaldera_network::Predictor
-//!             --Description::read--> names, shapes and metadata: what `kaldera model import` looks at
 //!
-//!   batch (LodTensor) --one utterance at a time--> Runtime --log-softmax of each row--> LodTensor [frames, tokens]
+//!   batch (LodTensor) --one utterance at a time--> Runtime
+//!                     --log-softmax of each row--> LodTensor [frames, tokens]
 //! ```
 //!
 //! The runtime is [RTen](https://docs.rs/rten), pure Rust. With the feature `ort` the caller can

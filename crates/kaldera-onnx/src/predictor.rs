@@ -38,9 +38,11 @@ setters! {
 /// The predictor and the joiner of a transducer, one file each.
 ///
 /// ```text
-///   icefall: y [N, context] -> decoder_out [N, D];  encoder_out [N, D], decoder_out [N, D] -> logit [N, V]
+///   icefall: y [N, context] -> decoder_out [N, D]
+///            encoder_out [N, D], decoder_out [N, D] -> logit [N, V]
 ///   NeMo:    targets [N, 1], target_length [N], states -> outputs [N, H, 1], lengths, states
-///            encoder_outputs [N, D, 1], decoder_outputs [N, H, 1] -> outputs [N, 1, 1, V + durations]
+///            encoder_outputs [N, D, 1], decoder_outputs [N, H, 1]
+///                -> outputs [N, 1, 1, V + durations]
 /// ```
 ///
 /// Inputs are found by type and shape, not by name: tokens are integers of two axes, states are

@@ -32,15 +32,16 @@ use crate::stream::FeatureStream;
 /// The whole front end of a model: features of any kind, with the steps before and after them.
 ///
 /// ```text
-///  samples ──> resampling, preemphasis ──> features ──> LFR ──> (x + shift) scale ──> normalisation ──> rows
-///                                          fbank,       m frames  GlobalCmvn          over the utterance
-///                                          log-mel ...  in a row
+///  samples ──> resampling, ──> features ──> LFR ────> (x + shift) scale ──> normalisation ──> rows
+///              preemphasis     fbank,       m frames  GlobalCmvn            over the
+///                              log-mel ...  in a row                        utterance
 /// ```
 ///
 /// ```
 /// use kaldi_feat::{Audio, FrontEnd, Preset};
 ///
-/// let sense_voice = FrontEnd::new(Preset::SenseVoice.front_end())?; // .with_cmvn(...) of its am.mvn
+/// // Add .with_cmvn(...) of its am.mvn.
+/// let sense_voice = FrontEnd::new(Preset::SenseVoice.front_end())?;
 /// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
 /// let rows = sense_voice.compute(&Audio::new(&second, 16000.0))?;
 /// assert_eq!((rows.num_rows(), rows.num_cols()), (17, 560));

@@ -2,11 +2,12 @@
 //! of features.
 //!
 //! ```text
-//!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────────────> filterbank, log-mel
-//!  (i16, f32)  dither, mean,      FFT of 8 or 16 |     |              '──> DCT ──────────> MFCC
-//!    |         energy, preemphasis,  frames at   |     '──> loudness ──> prediction ─────> PLP
-//!    |         window                once        '──> ln ────────────────────────────────> spectrogram
-//!    '──> resampling ──> correlations ──> Viterbi ───────────────────────────────────────> pitch
+//!  samples ──> frames ───────> power spectrum ──> mel filters ──> ln ─────────────> filterbank,
+//!  (i16, f32)  dither, mean,   FFT of 8 or 16 |     |              |                log-mel
+//!    |         energy,         frames at once |     |              '──> DCT ──────> MFCC
+//!    |         preemphasis,                   |     '──> loudness ──> prediction ─> PLP
+//!    |         window                         '──> ln ────────────────────────────> spectrogram
+//!    '──> resampling ──> correlations ──> Viterbi ────────────────────────────────> pitch
 //!
 //!  rows of features ──> deltas, splice, CMVN, VAD, selection ──> rows
 //! ```

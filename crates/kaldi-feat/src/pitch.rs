@@ -2,8 +2,11 @@
 //! made of these.
 //!
 //! ```text
-//!  samples ──> 4 kHz ──> frames ──> correlation at whole lags ──> at 417 lags ──> search for ──> NCCF, pitch
-//!              resample             (of 8 to 82 samples)          (50 to 400 Hz)  the path       process ──> features
+//!  samples ──> 4 kHz ──> frames ──> correlation ─────> at 417 lags ──> search for ──> NCCF, pitch
+//!              resample             at whole lags      (50 to 400 Hz)  the path
+//!                                   (of 8 to 82
+//!                                   samples)
+//!  NCCF, pitch ──> process ──> features
 //! ```
 
 mod c_random;

@@ -428,7 +428,10 @@ const NAMES: &[&[(&str, &str)]] = &[
 ///
 /// let error = Fbank::new(FbankOptions::default().with_dither(f32::NAN)).unwrap_err();
 /// assert_eq!(error.to_string(), "`frame.dither`=NaN can't be: it must be a finite number");
-/// assert_eq!(fields_to_options(&error.to_string()), "--dither=NaN can't be: it must be a finite number");
+/// assert_eq!(
+///     fields_to_options(&error.to_string()),
+///     "--dither=NaN can't be: it must be a finite number"
+/// );
 /// ```
 pub fn fields_to_options(message: &str) -> String {
     let mut text = String::with_capacity(message.len());

@@ -1,7 +1,9 @@
 //! The bytes of a stream's saved state.
 //!
 //! ```text
-//!  tag: 8 bytes | hash of the options: u64 | numbers ... | hash of all before: u64        little-endian
+//!  tag: 8 bytes | hash of the options: u64 | numbers ... | hash of all before: u64
+//!
+//!  all little-endian
 //! ```
 //!
 //! A state is read by the program that wrote it, or by another process of the same version: it is

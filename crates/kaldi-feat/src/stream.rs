@@ -27,8 +27,9 @@ use crate::state::{StateReader, StateWriter};
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its
 /// neighbours, as many as a vector of the processor has lanes, or earlier when it is taken.
 /// [`take_computed_rows`](Self::take_computed_rows) costs little more than a whole signal and gives
-/// rows up to 15 frames late. Taking each row at once costs as much as 8 or 16 rows, a frame in each
-/// lane (2.5 µs for fbank). Many streams can be [computed together](Self::compute_together) instead.
+/// rows up to 15 frames late. Taking each row at once costs as much as 8 or 16 rows, a frame in
+/// each lane (2.5 µs for fbank). Many streams can be
+/// [computed together](Self::compute_together) instead.
 ///
 /// ```
 /// use std::sync::Arc;

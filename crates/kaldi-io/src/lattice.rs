@@ -16,11 +16,11 @@
 //! ```
 //!
 //! ```text
-//! text                               binary: OpenFst's file of the type "vector", without Kaldi's header
-//! utt1 ⏎                             utt1 ␣ magic "vector" "compactlattice44" ...
-//! 0 1 7 1,20,3_3 ⏎                   state, state, word, weight: graph cost, acoustic cost, identifiers
-//! 1 0.5,0, ⏎                         a final state and its weight; a weight of 0,0, may be left out
-//! ⏎                                  an empty line ends the lattice
+//! text               binary: OpenFst's file of the type "vector", without Kaldi's header
+//! utt1 ⏎             utt1 ␣ magic "vector" "compactlattice44" ...
+//! 0 1 7 1,20,3_3 ⏎   state, state, word, weight: graph cost, acoustic cost, identifiers
+//! 1 0.5,0, ⏎         a final state and its weight; a weight of 0,0, may be left out
+//! ⏎                  an empty line ends the lattice
 //! ```
 
 mod binary;

@@ -59,7 +59,8 @@ impl Segment {
 /// use kaldi_io::rxfilename::Input;
 /// use kaldi_io::segments::Segments;
 /// let file = "utt1 rec1 0.5 3.25\nutt2 rec1 4.5 -1\n";
-/// let segments: Vec<_> = Segments::new(Input::from_reader("segments", file.as_bytes())).collect::<Result<_, _>>()?;
+/// let segments: Vec<_> =
+///     Segments::new(Input::from_reader("segments", file.as_bytes())).collect::<Result<_, _>>()?;
 /// assert_eq!((segments[0].start, segments[0].end), (0.5, Some(3.25)));
 /// assert_eq!((segments[1].recording.as_str(), segments[1].end), ("rec1", None));
 /// # Ok::<(), kaldi_io::Error>(())

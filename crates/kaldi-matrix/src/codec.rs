@@ -3,17 +3,20 @@
 //! An object in a file has two parts: a header, `\0B` for binary and nothing for text, and a body.
 //!
 //! ```text
-//! binary matrix   \0B  FM␣  04 rows:i32  04 cols:i32  rows * cols little-endian f32      (DM: f64; no padding)
-//! binary vector   \0B  FV␣  04 dim:i32                dim little-endian f32              (DV: f64)
-//! compressed      \0B  CM␣  min:f32 range:f32 rows:i32 cols:i32, then for each column four u16, then bytes by columns
+//! binary matrix   \0B  FM␣  04 rows:i32  04 cols:i32  rows * cols little-endian f32  (DM: f64)
+//!                                                     without padding
+//! binary vector   \0B  FV␣  04 dim:i32                dim little-endian f32          (DV: f64)
+//! compressed      \0B  CM␣  min:f32 range:f32 rows:i32 cols:i32,
+//!                           then for each column four u16, then bytes by columns
 //!                      CM2␣ the same 16 bytes, then rows * cols u16; CM3␣: rows * cols u8
-//! sparse vector   \0B  SV␣  04 dim:i32  04 count:i32  then 04 index:i32 04 element:f32 each   (08 element:f64)
+//! sparse vector   \0B  SV␣  04 dim:i32  04 count:i32  then 04 index:i32 04 element:f32 each
+//!                                                                      (08 element:f64)
 //! sparse matrix   \0B  SM␣  04 rows:i32               then a sparse vector, SV␣ and so on, each
-//! text matrix     ␣[⏎␣␣1␣2␣3␣⏎␣␣4␣5␣6␣]⏎                                               (empty: ␣[␣]⏎)
+//! text matrix     ␣[⏎␣␣1␣2␣3␣⏎␣␣4␣5␣6␣]⏎              (empty: ␣[␣]⏎)
 //! text vector     ␣[␣1␣2␣3␣]⏎
 //!
-//! binary packed   \0B  FP␣  04 rows:i32                the lower triangle row by row     (DP: f64)
-//! text packed     [⏎1␣⏎2␣3␣]⏎                                                          (empty: [␣]⏎)
+//! binary packed   \0B  FP␣  04 rows:i32               the lower triangle row by row  (DP: f64)
+//! text packed     [⏎1␣⏎2␣3␣]⏎                         (empty: [␣]⏎)
 //! ```
 //!
 //! Text has seven significant digits, so it does not preserve every float. A matrix without

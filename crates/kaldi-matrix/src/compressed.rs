@@ -1,11 +1,11 @@
 //! Compressed matrices: one or two bytes for each element.
 //!
 //! ```text
-//!            CM: one byte, a scale for each column        CM2: two bytes            CM3: one byte
+//!   CM: one byte, a scale for each column                       CM2: two bytes   CM3: one byte
 //!
-//!   min ----+---- p0 ---- p25 ---- p75 ---- p100 ---+---- min + range               the same scale
-//!           |      0       64      192      255     |     0 .. 65535, row by row    0 .. 255, row by row
-//!           |                                       |
+//!   min ----+---- p0 ---- p25 ---- p75 ---- p100 ---+---- min + range            the same scale
+//!           |      0       64      192      255     |           0 .. 65535,      0 .. 255,
+//!           |                                       |           row by row       row by row
 //!           '--- percentiles: u16 of this scale ----'
 //! ```
 //!

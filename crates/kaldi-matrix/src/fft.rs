@@ -3,7 +3,8 @@
 //! ```text
 //! complex, N numbers    [ re0  im0    re1  im1    ...  re(N-1)  im(N-1) ]
 //! real, N numbers       [ x0   x1     x2   x3     ...                   ]
-//!   its spectrum        [ re0  re N/2  re1  im1    ...  re(N/2-1)  im(N/2-1) ]    im0 and im N/2 are zero
+//!   its spectrum        [ re0  re N/2  re1  im1    ...  re(N/2-1)  im(N/2-1) ]
+//!                         im0 and im N/2 are zero
 //! ```
 //!
 //! Forward is `X[k] = Σ x[n] exp(-2πi nk/N)`; backward has `+`, and no 1/N: forward and backward

@@ -5,13 +5,14 @@
 //! operation exists once and works on all of them.
 //!
 //! ```text
-//!                      columns                           owned       Vector<T>        Matrix<T>
-//!             c0   c1   c2                               borrowed    SubVector<T>     SubMatrix<T>
-//!   row 0   [ a    b    c  |  x    x    x  ]             to change   SubVectorMut<T>  SubMatrixMut<T>
+//!                      columns                        owned       Vector<T>        Matrix<T>
+//!             c0   c1   c2                            borrowed    SubVector<T>     SubMatrix<T>
+//!   row 0   [ a    b    c  |  x    x    x  ]          to change   SubVectorMut<T>  SubMatrixMut<T>
 //!   row 1   [ d    e    f  |  x    x    x  ]
-//!   row 2   [ g    h    i  ]                             T is f32 or f64
+//!   row 2   [ g    h    i  ]                          T is f32 or f64
 //!           '-- stride: 6 elements --------'
-//!           the gaps `x` belong to someone else; an owned matrix has none, its stride is its number of columns
+//!           the gaps `x` belong to someone else; an owned matrix has none, its stride is
+//!           its number of columns
 //! ```
 //!
 //! ```

@@ -20,7 +20,10 @@ use crate::tensor::LodTensor;
 ///
 /// // Frames of six utterances; at most 100 frames to a batch.
 /// let lengths = [60, 30, 20, 90, 40, 10];
-/// assert_eq!(Batching::by_rows(100).batches(&lengths)?, [vec![0, 1], vec![2], vec![3], vec![4, 5]]);
+/// assert_eq!(
+///     Batching::by_rows(100).batches(&lengths)?,
+///     [vec![0, 1], vec![2], vec![3], vec![4, 5]]
+/// );
 /// let similar = Batching::by_rows(100).with_sort_window(6);
 /// assert_eq!(similar.batches(&lengths)?, [vec![3], vec![0, 4], vec![1, 2, 5]]);
 /// # Ok::<(), lod::Error>(())

@@ -9,9 +9,12 @@
 //! ```text
 //!   LodTensor                       one utterance after the other, of 4, 2 and 3 frames
 //!    |- Tensor [9, dim]             a0 a1 a2 a3 b0 b1 c0 c1 c2
-//!    '- Lod                         level 0: 0 4 6 9        is a RaggedShape; a clone counts one reference
-//!        '- RankTable               a c b                   kept in the level: sorted once per mini-batch
-//!            '- Segments            a0 c0 b0 | a1 c1 b1 | a2 c2 | a3      the steps of a recurrent network
+//!    '- Lod                         level 0: 0 4 6 9
+//!        |                          is a RaggedShape; a clone counts one reference
+//!        '- RankTable               a c b
+//!            |                      kept in the level: sorted once per mini-batch
+//!            '- Segments            a0 c0 b0 | a1 c1 b1 | a2 c2 | a3
+//!                                   the steps of a recurrent network
 //! ```
 //!
 //! ```

@@ -13,8 +13,10 @@ use crate::error::Error;
 /// ```text
 ///   two articles, of two sentences and of one; the sentences have 3, 2 and 4 words
 ///
-///   level 0   offsets 0 2 3       lengths 2 1        article i is the sentences offsets[i] .. offsets[i + 1]
-///   level 1   offsets 0 3 5 9     lengths 3 2 4      sentence i is the rows offsets[i] .. offsets[i + 1]
+///   level 0   offsets 0 2 3     lengths 2 1
+///             article i is the sentences offsets[i] .. offsets[i + 1]
+///   level 1   offsets 0 3 5 9   lengths 3 2 4
+///             sentence i is the rows offsets[i] .. offsets[i + 1]
 /// ```
 ///
 /// It is a [`RaggedShape`] under Paddle's terms; the same memory serves both. A clone only

@@ -4,7 +4,8 @@
 //!   u32  version, 0
 //!   u64  levels;  for each: u64 bytes, u64[] offsets
 //!   u32  version, 0
-//!   i32  bytes of the description, a protobuf message:  1: data type (varint)  2: dims (varint each)
+//!   i32  bytes of the description, a protobuf message:
+//!          1: data type (varint)  2: dims (varint each)
 //!        values in C order
 //! ```
 //!

@@ -19,7 +19,8 @@ use crate::tensor::LodTensor;
 /// let boot = LodTensor::from_vec([3, 1], vec![10, 20, 30], Lod::none())?;
 /// let state = init_states(&boot, &table)?;
 /// assert_eq!(state.values(), [10, 30, 20]);
-/// assert_eq!(shrink_state(&state, &table, 2)?.values(), [10, 30]); // Two sequences are longer than 2.
+/// // Two sequences are longer than 2.
+/// assert_eq!(shrink_state(&state, &table, 2)?.values(), [10, 30]);
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///

@@ -26,7 +26,11 @@ use crate::lod::Lod;
 /// ```
 /// use lod::{Lod, LodTensor};
 ///
-/// let x = LodTensor::from_vec([5, 2], (0..10).collect::<Vec<_>>(), Lod::from_lengths(&[vec![2, 0, 3]])?)?;
+/// let x = LodTensor::from_vec(
+///     [5, 2],
+///     (0..10).collect::<Vec<_>>(),
+///     Lod::from_lengths(&[vec![2, 0, 3]])?
+/// )?;
 /// assert_eq!((x.num_rows(), x.width()), (5, 2));
 /// assert_eq!(x.sequence(2), [4, 5, 6, 7, 8, 9]);
 /// # Ok::<(), lod::Error>(())
@@ -101,7 +105,8 @@ impl<T: Element> LodTensor<T> {
     /// use lod::LodTensor;
     ///
     /// // Two utterances, of 2 frames and of 1, with 3 features each.
-    /// let x = LodTensor::from_lengths(&[2, 1], 3, vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
+    /// let x =
+    ///     LodTensor::from_lengths(&[2, 1], 3, vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
     /// assert_eq!((x.num_rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
     /// # Ok::<(), lod::Error>(())
     /// ```

@@ -241,7 +241,8 @@ mod array {
     /// use ndarray::{Array2, array};
     /// use ragged_core::{PadMode, PadSide, Ragged};
     ///
-    /// let padded = Ragged::from(vec![vec![1, 2], vec![], vec![3]]).pad(PadMode::Constant, PadSide::Right, 0)?;
+    /// let padded = Ragged::from(vec![vec![1, 2], vec![], vec![3]])
+    ///     .pad(PadMode::Constant, PadSide::Right, 0)?;
     /// assert_eq!(Array2::from(padded), array![[1, 2], [0, 0], [3, 0]]);
     /// # Ok::<(), ragged_core::Error>(())
     /// ```

@@ -38,16 +38,19 @@ impl RaggedShape {
     /// ```
     /// use ragged_core::RaggedShape;
     ///
-    /// let shape: RaggedShape = "[ [ [ x x x x ] [ x ] [ x ] [ x ] [ ] ] [ [ x ] [ x ] [ x ] [ ] ] ]".parse()?;
+    /// let shape: RaggedShape =
+    ///     "[ [ [ x x x x ] [ x ] [ x ] [ x ] [ ] ] [ [ x ] [ x ] [ x ] [ ] ] ]".parse()?;
     /// assert_eq!(shape.row_splits(1).as_ref(), [0, 5, 9]);
     /// assert_eq!(shape.row_ids(1), [0, 0, 0, 0, 0, 1, 1, 1, 1]);
     /// assert_eq!(shape.row_splits(2).as_ref(), [0, 4, 5, 6, 7, 7, 8, 9, 10, 10]);
     /// assert_eq!(shape.row_ids(2), [0, 0, 0, 0, 1, 2, 3, 5, 6, 7]);
     ///
-    /// // Province 1, its city 0, the university 0 there: city 5 + 0 = 5 of all, university 7 + 0 = 7 of all.
+    /// // Province 1, its city 0, the university 0 there: city 5 + 0 = 5 of all, university
+    /// // 7 + 0 = 7 of all.
     /// assert_eq!(shape.offset(&[1, 0])?, 5);
     /// assert_eq!(shape.offset(&[1, 0, 0])?, 7);
-    /// // University 8 of all is in city 6 of all, which is in province 1: there city 6 - 5 = 1, university 8 - 8 = 0.
+    /// // University 8 of all is in city 6 of all, which is in province 1: there city 6 - 5 = 1,
+    /// // university 8 - 8 = 0.
     /// assert_eq!(shape.coordinates(2, 8)?, [1, 1, 0]);
     /// # Ok::<(), ragged_core::Error>(())
     /// ```

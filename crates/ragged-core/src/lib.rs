@@ -11,8 +11,8 @@
 //!
 //!   Ragged      values         a b c d e f
 //!    |- RaggedShape            lists of lists, without what they hold
-//!        |- RowSplits axis 1   0 3 3 4       row 0 has the entries 0..3, row 1 none, row 2 the entry 3
-//!        '- RowSplits axis 2   0 2 2 3 6     entry 0 has the elements 0..2, and so on
+//!        |- RowSplits axis 1   0 3 3 4     row 0 has the entries 0..3, row 1 none, row 2 entry 3
+//!        '- RowSplits axis 2   0 2 2 3 6   entry 0 has the elements 0..2, and so on
 //! ```
 //!
 //! ```

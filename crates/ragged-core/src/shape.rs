@@ -24,7 +24,10 @@ use crate::step_index::StepIndex;
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
 ///
-/// let shape = RaggedShape::new([RowSplits::new(vec![0, 3, 3, 4])?, RowSplits::new(vec![0, 2, 2, 3, 6])?])?;
+/// let shape = RaggedShape::new([
+///     RowSplits::new(vec![0, 3, 3, 4])?,
+///     RowSplits::new(vec![0, 2, 2, 3, 6])?
+/// ])?;
 /// assert_eq!(shape.tot_sizes(), [3, 4, 6]);
 /// assert_eq!(shape.row_ids(2), [0, 0, 2, 3, 3, 3]);
 /// assert_eq!(shape.max_size(1), 3);

@@ -8,7 +8,10 @@
 //!
 //! let weights: Ragged<f32> = "[[0.1, -inf], [], [3]]".parse()?;
 //! assert_eq!(weights.to_string(), "[ [ 0.1 -inf ] [ ] [ 3 ] ]");
-//! assert_eq!(weights.to_k2_string_compact(), "RaggedTensor([[0.1, -inf], [], [3]], dtype=torch.float32)");
+//! assert_eq!(
+//!     weights.to_k2_string_compact(),
+//!     "RaggedTensor([[0.1, -inf], [], [3]], dtype=torch.float32)"
+//! );
 //!
 //! let error = "[ [ x ] [ [ x ] ] ]".parse::<RaggedShape>().unwrap_err();
 //! assert_eq!(

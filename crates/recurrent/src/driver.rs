@@ -88,11 +88,18 @@ pub trait Step<T: Real> {
 ///
 /// let x = LodTensor::from_vec([3, 1], vec![1.0, 2.0, 3.0], Lod::from_lengths(&[[1, 2]])?)?;
 /// let boot = LodTensor::from_vec([2, 1], vec![10.0, 20.0], Lod::none())?;
-/// let (out, saved) = Recurrent::new(Direction::Forward).forward(&Sum, &[x.clone()], &[], &[boot])?;
-/// assert_eq!((out.outputs[0].values(), out.last[0].values()), (&[11.0, 22.0, 25.0][..], &[11.0, 25.0][..]));
+/// let (out, saved) =
+///     Recurrent::new(Direction::Forward).forward(&Sum, &[x.clone()], &[], &[boot])?;
+/// assert_eq!(
+///     (out.outputs[0].values(), out.last[0].values()),
+///     (&[11.0, 22.0, 25.0][..], &[11.0, 25.0][..])
+/// );
 ///
 /// let grads = saved.backward(&mut Sum, &[Some(&x.map(|_| 1.0))], &[None])?;
-/// assert_eq!((grads.inputs[0].values(), grads.boots[0].values()), (&[1.0, 2.0, 1.0][..], &[1.0, 2.0][..]));
+/// assert_eq!(
+///     (grads.inputs[0].values(), grads.boots[0].values()),
+///     (&[1.0, 2.0, 1.0][..], &[1.0, 2.0][..])
+/// );
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,12 +7,14 @@
 //! over yet:
 //!
 //! ```text
-//!   rows      a0 a1 a2 a3 | b0 b1 | c0 c1 c2          step 0       step 1       step 2    step 3
-//!                                                     a0 c0 b0     a1 c1 b1     a2 c2     a3
-//!   W x + b   of the rows of some steps at once          |            |           |         |
-//!   U h       of a step's rows; as soon as the sums   h,c of 3 ->  h,c of 3 -> h,c of 2 -> h,c of 1
-//!             of some units are there, their gates       |            |           |         |
-//!   outputs   a0 a1 a2 a3 | b0 b1 | c0 c1 c2          written where the inputs are; nothing is moved or sorted
+//!   rows      a0 a1 a2 a3 | b0 b1 | c0 c1 c2       step 0      step 1      step 2      step 3
+//!                                                  a0 c0 b0    a1 c1 b1    a2 c2       a3
+//!   W x + b   of the rows of some steps at once       |           |           |           |
+//!   U h       of a step's rows; as soon as the     h,c of 3 -> h,c of 3 -> h,c of 2 -> h,c of 1
+//!             sums of some units are there,           |           |           |           |
+//!             their gates
+//!   outputs   a0 a1 a2 a3 | b0 b1 | c0 c1 c2       written where the inputs are; nothing is
+//!                                                  moved or sorted
 //! ```
 //!
 //! ```
@@ -27,7 +29,8 @@
 //! let x = LodTensor::from_vec([6, 3], vec![0.5; 18], Lod::from_lengths(&[[4, 0, 2]])?)?;
 //! let (out, saved) = lstm.forward(&x, Direction::Forward, None)?;
 //! assert_eq!((out.y.shape().to_vec(), out.y.lod()), (vec![6, 4], x.lod()));
-//! assert_eq!(out.last.h.row(2), out.y.row(5)); // the state after the last step of the last sequence
+//! // The state after the last step of the last sequence.
+//! assert_eq!(out.last.h.row(2), out.y.row(5));
 //!
 //! let grads = saved.backward(OutputGradients { y: Some(&out.y), ..OutputGradients::default() })?;
 //! assert_eq!((grads.x.shape(), grads.weights.weight_hh.num_rows()), (x.shape(), 16));

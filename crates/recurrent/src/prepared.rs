@@ -34,7 +34,11 @@ use crate::state::{Direction, Output, State};
 ///     let x = LodTensor::from_vec([1, 2], row.to_vec(), Lod::from_lengths(&[[1]])?)?;
 ///     state = Some(prepared.run(&x, Direction::Forward, state.as_ref())?.last);
 /// }
-/// let all = LodTensor::from_vec([3, 2], vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], Lod::from_lengths(&[[3]])?)?;
+/// let all = LodTensor::from_vec(
+///     [3, 2],
+///     vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+///     Lod::from_lengths(&[[3]])?
+/// )?;
 /// let whole = gru.run(&all, Direction::Forward, None)?;
 /// assert_eq!(state.map(|state| state.h), Some(whole.last.h)); // to the last bit
 /// # Ok::<(), Box<dyn std::error::Error>>(())

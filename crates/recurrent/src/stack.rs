@@ -52,7 +52,8 @@ pub struct Layer<C> {
 /// let (out, saved) = network.forward(&x, &[], None)?;
 /// assert_eq!((out.y.shape().to_vec(), out.last.len()), (vec![7, 8], 4));
 ///
-/// let grads = saved.backward(Some(&out.y), &[])?; // as if the loss were half of the sum of squares
+/// // As if the loss were half of the sum of squares.
+/// let grads = saved.backward(Some(&out.y), &[])?;
 /// assert_eq!((grads.x.shape(), grads.weights.layers.len()), (x.shape(), 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,9 +1,10 @@
 //! Conversion of weights: PyTorch's and Paddle's layouts, and safetensors files.
 //!
 //! ```text
-//!   file.safetensors --ParameterStore::load--> names, shapes, values --Stack::from_torch--> Stack<Lstm>
-//!                    <--ParameterStore::save--                       <--Stack::to_torch--
-//!   Paddle's op inputs --LstmWeights::from_paddle, GruWeights::from_paddle--> weights    and to_paddle back
+//!   file.safetensors --ParameterStore::load--> names, shapes, --Stack::from_torch--> Stack<Lstm>
+//!                    <--ParameterStore::save-- values         <--Stack::to_torch--
+//!   Paddle's op inputs --LstmWeights::from_paddle, GruWeights::from_paddle--> weights
+//!                      <--to_paddle of both--
 //! ```
 //!
 //! | gates one below the other | order |

@@ -21,7 +21,10 @@ use crate::error::Error;
 ///
 /// let x = LodTensor::from_sequences(&[vec![1.0, 2.0, 3.0], vec![4.0], vec![5.0, 6.0]])?;
 /// let window = time_window(&x, 1..3)?;
-/// assert_eq!((window.values(), window.lod().offsets(0)), (&[2.0, 3.0, 6.0][..], &[0, 2, 2, 3][..]));
+/// assert_eq!(
+///     (window.values(), window.lod().offsets(0)),
+///     (&[2.0, 3.0, 6.0][..], &[0, 2, 2, 3][..])
+/// );
 /// # Ok::<(), recurrent::Error>(())
 /// ```
 ///

@@ -28,8 +28,14 @@ pub enum Mode {
 /// assert_eq!(grid.offset([2, 2, 2, 3]), Some(315));
 /// assert_eq!(grid.coordinate(315), Some([2, 2, 2, 3]));
 ///
-/// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Wrap)?, grid.offset_with([2, 0, 2, 3], Mode::Raise)?);
-/// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Clip)?, grid.offset_with([0, 3, 2, 3], Mode::Raise)?);
+/// assert_eq!(
+///     grid.offset_with([-1, 4, 2, 3], Mode::Wrap)?,
+///     grid.offset_with([2, 0, 2, 3], Mode::Raise)?
+/// );
+/// assert_eq!(
+///     grid.offset_with([-1, 4, 2, 3], Mode::Clip)?,
+///     grid.offset_with([0, 3, 2, 3], Mode::Raise)?
+/// );
 ///
 /// // Many at once, one after another.
 /// assert_eq!(grid.coordinates(&[0, 315])?, [0, 0, 0, 0, 2, 2, 2, 3]);

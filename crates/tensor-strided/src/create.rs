@@ -130,7 +130,10 @@ impl<T: Element, const ROWS: usize, const COLS: usize> From<[[T; COLS]; ROWS]> f
 ///
 /// assert_eq!(Tensor::try_from(vec![vec![1, 2], vec![3, 4]])?, Tensor::from([[1, 2], [3, 4]]));
 /// let error = Tensor::try_from(vec![vec![1, 2], vec![3]]).unwrap_err();
-/// assert_eq!(error.to_string(), "all rows must have the same length: row 1 has 1 elements, row 0 has 2");
+/// assert_eq!(
+///     error.to_string(),
+///     "all rows must have the same length: row 1 has 1 elements, row 0 has 2"
+/// );
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```
 ///

@@ -57,7 +57,8 @@ pub fn concat_into<T: Element>(
 /// ```
 /// use tensor_strided::{Tensor, stack};
 ///
-/// let (left, right) = (Tensor::from_elements(vec![1, 2, 3]), Tensor::from_elements(vec![7, 8, 9]));
+/// let (left, right) =
+///     (Tensor::from_elements(vec![1, 2, 3]), Tensor::from_elements(vec![7, 8, 9]));
 /// assert_eq!(stack(&[left.view(), right.view()], 1)?.to_string(), "[[1, 7],\n [2, 8],\n [3, 9]]");
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```

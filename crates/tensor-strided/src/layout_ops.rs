@@ -157,7 +157,10 @@ impl Layout {
     ///
     /// let square = Layout::contiguous([4, 4])?;
     /// let above = square.diagonal(1, 0, 1)?;
-    /// assert_eq!((&above.shape()[..], above.offset(), &above.strides()[..]), (&[3][..], 1, &[5][..]));
+    /// assert_eq!(
+    ///     (&above.shape()[..], above.offset(), &above.strides()[..]),
+    ///     (&[3][..], 1, &[5][..])
+    /// );
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```
     ///

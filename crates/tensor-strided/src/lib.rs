@@ -9,11 +9,12 @@
 //! ```text
 //!   buffer   0 1 2 3 4 5 6 7 8 9 10 11
 //!
-//!   x                      shape [3, 4]   strides [ 4,  1]   offset 0     0 1 2 3 | 4 5 6 7 | 8 9 10 11
-//!   x.transpose()          shape [4, 3]   strides [ 1,  4]   offset 0     0 4 8 | 1 5 9 | ..
-//!   x.flip(1)              shape [3, 4]   strides [ 4, -1]   offset 3     3 2 1 0 | 7 6 5 4 | ..
-//!   x.index(ix![1.., 2])   shape [2]      strides [ 4]       offset 6     6 10
-//!   x.windows(1, 2, 1)     shape [3,3,2]  strides [4, 1, 1]  offset 0     0 1, 1 2, 2 3 | 4 5, 5 6, 6 7 | ..
+//!                          shape     strides     offset
+//!   x                      [3, 4]    [ 4,  1]    0        0 1 2 3 | 4 5 6 7 | 8 9 10 11
+//!   x.transpose()          [4, 3]    [ 1,  4]    0        0 4 8 | 1 5 9 | ..
+//!   x.flip(1)              [3, 4]    [ 4, -1]    3        3 2 1 0 | 7 6 5 4 | ..
+//!   x.index(ix![1.., 2])   [2]       [ 4]        6        6 10
+//!   x.windows(1, 2, 1)     [3,3,2]   [4, 1, 1]   0        0 1, 1 2, 2 3 | 4 5, 5 6, 6 7 | ..
 //!
 //!   Layout                  shape, strides, offset
 //!    |- Tensor<T>           with shared memory that is copied on writing
@@ -36,7 +37,8 @@
 //! assert_eq!(weighted.shape(), [16, 400]);
 //! assert_eq!(weighted[[0, 1]], 0.5 * (47.0 * 160.0 + 1.0));
 //!
-//! // The example of an article about N-d arrays in C: shape [3, 4, 5, 6], element [2, 2, 2, 3] is number 315.
+//! // The example of an article about N-d arrays in C: shape [3, 4, 5, 6], element [2, 2, 2, 3]
+//! // is number 315.
 //! let x = Tensor::arange(0_i64, 360, 1)?.into_shape([3, 4, 5, 6])?;
 //! assert_eq!(x.strides(), [120, 30, 6, 1]);
 //! assert_eq!(x[[2, 2, 2, 3]], 315);

@@ -157,7 +157,10 @@ impl Tensor<f32> {
     ///
     /// let mut file = Vec::new();
     /// Tensor::from_vec([3], vec![1_i64, -2, 3])?.write_npy(&mut file)?;
-    /// assert_eq!(Tensor::read_npy_as_f32(&file[..])?, Tensor::from_vec([3], vec![1.0, -2.0, 3.0])?);
+    /// assert_eq!(
+    ///     Tensor::read_npy_as_f32(&file[..])?,
+    ///     Tensor::from_vec([3], vec![1.0, -2.0, 3.0])?
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -62,7 +62,10 @@ impl<'a, T: Element> TensorView<'a, T> {
     ///
     /// let x = Tensor::arange(0_i64, 6, 1)?;
     /// let rows = x.reshape([2, -1])?;
-    /// assert_eq!((rows.is_view(), rows.view().to_string()), (true, "[[0, 1, 2],\n [3, 4, 5]]".into()));
+    /// assert_eq!(
+    ///     (rows.is_view(), rows.view().to_string()),
+    ///     (true, "[[0, 1, 2],\n [3, 4, 5]]".into())
+    /// );
     /// let columns = rows.view().transpose().reshape([6])?.into_tensor();
     /// assert_eq!(columns.to_vec(), [0, 3, 1, 4, 2, 5]);
     /// # Ok::<(), tensor_strided::Error>(())

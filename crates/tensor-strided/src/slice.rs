@@ -69,7 +69,8 @@
 //! ```
 //! use tensor_strided::{Masks, SlicedAxis, StridedSlice, Tensor};
 //!
-//! let masks = Masks { ellipsis: 0b1000, new_axis: 0b1001, shrink_axis: 0b0100, ..Masks::default() };
+//! let masks =
+//!     Masks { ellipsis: 0b1000, new_axis: 0b1001, shrink_axis: 0b0100, ..Masks::default() };
 //! let slice = StridedSlice::new(&[0, 0, 2, 2], &[3, 2, 4, 8], &[1, 1, 1, 1], masks)?;
 //!
 //! // 1. What each entry is. Entry 3 has two bits, and is the ellipsis.
@@ -105,13 +106,16 @@
 //!
 //! ```
 //! # use tensor_strided::{Masks, SlicedAxis, StridedSlice, Tensor};
-//! let masks = Masks { ellipsis: 0b0100, new_axis: 0b1001, shrink_axis: 0b0100, ..Masks::default() };
+//! let masks =
+//!     Masks { ellipsis: 0b0100, new_axis: 0b1001, shrink_axis: 0b0100, ..Masks::default() };
 //! let slice = StridedSlice::new(&[0, 0, 2, 2], &[3, 2, 4, 8], &[1, 1, 1, 1], masks)?;
 //!
-//! // 1. What each entry is. Entry 2 has two bits, and is the ellipsis; its begin and end mean nothing.
+//! // 1. What each entry is. Entry 2 has two bits, and is the ellipsis; its begin and end mean
+//! // nothing.
 //! assert_eq!(slice.to_string(), "[None, 0:2, ..., None]");
 //!
-//! // 2. The axes. Entry 1 takes axis 0, so three are left for the ellipsis; entry 3 comes behind them.
+//! // 2. The axes. Entry 1 takes axis 0, so three are left for the ellipsis; entry 3 comes behind
+//! // them.
 //! // 3. Each range is cut to its axis.
 //! assert_eq!(
 //!     slice.resolve([6, 3, 4, 10])?,

@@ -27,7 +27,10 @@ const INITIAL_FRAMES: usize = 100;
 /// use kaldera_losses::ChainDenominator;
 ///
 /// // Two classes, in any order.
-/// let graph = Fsa::from_arcs(2, vec![Arc::new(0, 0, 0, -0.7), Arc::new(0, 0, 1, -0.7), Arc::new(0, 1, -1, 0.0)])?;
+/// let graph = Fsa::from_arcs(
+///     2,
+///     vec![Arc::new(0, 0, 0, -0.7), Arc::new(0, 0, 1, -0.7), Arc::new(0, 1, -1, 0.0)]
+/// )?;
 /// assert_eq!(ChainDenominator::new(&graph, 2)?.initial_probs(), [1.0, 0.0]);
 /// # Ok::<(), kaldera_losses::Error>(())
 /// ```

@@ -34,7 +34,8 @@ use crate::rows::{Norm, norms, softmax};
 ///
 /// let am = LodTensor::from_lengths(&[2], 3, vec![0.0, 2.0, 0.0, 1.0, 0.0, 0.0])?;
 /// let lm = LodTensor::from_lengths(&[2], 3, vec![0.0; 6])?;
-/// let (loss, saved) = rnnt_loss_simple(&am, &lm, &Ragged::from_lists(&[vec![1]])?, &RnntOptions::default())?;
+/// let (loss, saved) =
+///     rnnt_loss_simple(&am, &lm, &Ragged::from_lists(&[vec![1]])?, &RnntOptions::default())?;
 /// assert!(loss[0] > 0.0);
 /// let (by_am, by_lm) = saved.backward(&[1.0])?;
 /// assert_eq!((by_am.lengths(), by_lm.lengths()), (vec![2], vec![2]));

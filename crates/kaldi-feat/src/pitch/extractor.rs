@@ -23,7 +23,8 @@ use crate::pitch::stream::OnlinePitch;
 /// use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor};
 ///
 /// let extractor = PitchExtractor::new(PitchExtractionOptions::default())?;
-/// let hum: Vec<i16> = (0..16000).map(|i| (5000.0 * (i as f32 * 0.06).sin()) as i16).collect(); // 152.8 Hz
+/// // A hum of 152.8 Hz.
+/// let hum: Vec<i16> = (0..16000).map(|i| (5000.0 * (i as f32 * 0.06).sin()) as i16).collect();
 /// let frames = extractor.compute(&Audio::new(&hum, 16000.0))?;
 /// assert_eq!((frames.num_rows(), frames.num_cols()), (98, 2));
 /// let (nccf, hz) = (frames[(50, 0)], frames[(50, 1)]);

@@ -59,7 +59,8 @@ const MAX_STATES: usize = 1 << 28;
 /// let mut interpolator = PitchInterpolator::new(PitchInterpolatorOptions::default())?;
 /// // Ten frames at 120 Hz, ten without pitch, ten at 140 Hz.
 /// let measured = |frame: usize| [120.0, 0.0, 140.0][frame / 10];
-/// let mut pitch = Matrix::from_fn(30, 2, |frame, column| if column == 0 { 0.9 } else { measured(frame) });
+/// let mut pitch =
+///     Matrix::from_fn(30, 2, |frame, column| if column == 0 { 0.9 } else { measured(frame) });
 /// interpolator.interpolate(&mut pitch)?;
 /// assert!((115.0..145.0).contains(&pitch[(15, 1)]));
 /// # Ok::<(), kaldi_feat::Error>(())

@@ -35,7 +35,11 @@ use crate::state::{StateReader, StateWriter};
 /// let mut options = ProcessPitchOptions::default();
 /// options.delta_pitch_noise_stddev = 0.0; // Kaldi's default adds noise
 /// let processor = PitchProcessor::new(options)?;
-/// let pitch = Matrix::from_fn(5, 2, |frame, column| if column == 0 { 0.9 } else { 100.0 + 5.0 * frame as f32 });
+/// let pitch = Matrix::from_fn(5, 2, |frame, column| if column == 0 {
+///     0.9
+/// } else {
+///     100.0 + 5.0 * frame as f32
+/// });
 /// let features = processor.process(&pitch, "utterance-1")?;
 /// assert_eq!((features.num_rows(), features.num_cols()), (5, 3));
 /// assert!((features[(2, 2)] - 10.0 * 0.0455).abs() < 0.01); // 5 Hz a frame at 110 Hz

@@ -30,8 +30,10 @@ pub struct OnlineCmvnOptions {
 /// use kaldi_feat::{CmvnStats, OnlineCmvn, OnlineCmvnOptions, RowStream};
 /// use kaldi_matrix::Matrix;
 ///
-/// let world = CmvnStats::from_matrix(Matrix::from_vec(2, 2, vec![1000.0, 100.0, 20000.0, 0.0])?)?; // 100 frames of mean 10
-/// let mut cmvn = OnlineCmvn::new(OnlineCmvnOptions { global_frames: 1, ..Default::default() }, world)?;
+/// // 100 frames of mean 10.
+/// let world = CmvnStats::from_matrix(Matrix::from_vec(2, 2, vec![1000.0, 100.0, 20000.0, 0.0])?)?;
+/// let mut cmvn =
+///     OnlineCmvn::new(OnlineCmvnOptions { global_frames: 1, ..Default::default() }, world)?;
 /// let mut out = Vec::new();
 /// cmvn.accept(&[12.0], &mut out)?;
 /// assert_eq!(out, [1.0]); // 12 less the mean of 10 and 12

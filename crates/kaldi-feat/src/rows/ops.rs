@@ -92,7 +92,10 @@ pub fn select_columns(
 /// ```
 /// use kaldi_matrix::Matrix;
 ///
-/// let (mfcc, pitch) = (Matrix::from_vec(2, 2, vec![1.0, 2.0, 3.0, 4.0])?, Matrix::from_vec(3, 1, vec![5.0, 6.0, 7.0])?);
+/// let (mfcc, pitch) = (
+///     Matrix::from_vec(2, 2, vec![1.0, 2.0, 3.0, 4.0])?,
+///     Matrix::from_vec(3, 1, vec![5.0, 6.0, 7.0])?
+/// );
 /// let pasted = kaldi_feat::paste_columns(&[mfcc.view(), pitch.view()], 1)?;
 /// assert_eq!(pasted.data(), [1.0, 2.0, 5.0, /**/ 3.0, 4.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -66,7 +66,10 @@ impl VadEnergyOptions {
 /// use kaldi_matrix::Matrix;
 ///
 /// let log_energies = Matrix::from_vec(4, 1, vec![2.0, 18.0, 17.0, 3.0])?;
-/// assert_eq!(compute_vad_energy(&VadEnergyOptions::default(), &log_energies)?, [0.0, 1.0, 1.0, 0.0]);
+/// assert_eq!(
+///     compute_vad_energy(&VadEnergyOptions::default(), &log_energies)?,
+///     [0.0, 1.0, 1.0, 0.0]
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

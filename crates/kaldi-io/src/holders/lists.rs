@@ -1,10 +1,10 @@
 //! Lists of numbers or truth values, of such lists, and of pairs.
 //!
 //! ```text
-//!              text                      binary, behind \0B
-//! list         1 2 3 ⏎                   the number of values, then the values
-//! of lists     1 2 ; ; 3 ; ⏎             the number of lists, then each list       (a `;` ends a list)
-//! of pairs     1 2 ; 3 4 ⏎               the number of pairs, then the values      (a `;` stands between pairs)
+//!              text            binary, behind \0B
+//! list         1 2 3 ⏎         the number of values, then the values
+//! of lists     1 2 ; ; 3 ; ⏎   the number of lists, then each list  (a `;` ends a list)
+//! of pairs     1 2 ; 3 4 ⏎     the number of pairs, then the values (a `;` stands between pairs)
 //! ```
 //!
 //! Each number follows its size, and so does the count of the values: `04 03 00 00 00`.

@@ -2,8 +2,9 @@
 //! another weight.
 //!
 //! ```text
-//! text                           binary, behind \0B
-//! [ 3 0.5 7 0.5 ] [ ] ⏎          the number of frames, then of each frame the number of pairs and the pairs
+//! text                    binary, behind \0B
+//! [ 3 0.5 7 0.5 ] [ ] ⏎   the number of frames, then of each frame the number of pairs
+//!                         and the pairs
 //! ```
 
 use crate::holders::*;

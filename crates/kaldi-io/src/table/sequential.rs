@@ -33,7 +33,8 @@ use crate::table::script::{Loader, ScriptItems, ScriptLines};
 ///     println!("{name} is {age}");
 /// }
 /// // The same for a path, and all at once.
-/// let ages: std::collections::HashMap<String, i32> = SequentialReader::from_archive(path)?.collect::<Result<_, _>>()?;
+/// let ages: std::collections::HashMap<String, i32> =
+///     SequentialReader::from_archive(path)?.collect::<Result<_, _>>()?;
 /// assert_eq!(ages["bob"], 27);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -171,7 +172,10 @@ impl<T: Holder> SequentialReader<T> {
     /// # let path = folder.path().join("words.scp");
     /// # std::fs::write(&path, "a echo 1 |\nb no-such-command |\nc echo 3 |\n")?;
     /// let numbers = SequentialReader::<i32>::from_script(&path)?.only(|key| key != "b");
-    /// assert_eq!(numbers.map(|entry| Ok(entry?.1)).collect::<Result<Vec<_>, kaldi_io::Error>>()?, [1, 3]);
+    /// assert_eq!(
+    ///     numbers.map(|entry| Ok(entry?.1)).collect::<Result<Vec<_>, kaldi_io::Error>>()?,
+    ///     [1, 3]
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -41,7 +41,8 @@ fn kind_of_singles(kind: u16) -> u16 {
 ///
 /// ```text
 /// rows:i32  sample_period:i32  bytes of a row:i16  sample_kind:u16     then f32, row by row
-/// compressed (_C): the rows count 4 more; first an A, then a B for each column, f32; then i16 s, row by row: (s + B) / A
+/// compressed (_C): the rows count 4 more; first an A, then a B for each column, f32;
+///                  then i16 s, row by row: (s + B) / A
 /// ```
 ///
 /// Compressed files are decompressed, and a checksum is skipped; the returned kind has neither

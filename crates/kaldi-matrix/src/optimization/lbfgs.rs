@@ -61,7 +61,8 @@ setters! {
 /// use kaldi_matrix::optimization::{LbfgsOptions, OptimizeLbfgs};
 ///
 /// // (x - 1)² + 10 (y + 2)²
-/// let mut search = OptimizeLbfgs::new(&Vector::from(vec![5.0_f64, 5.0]), LbfgsOptions::default())?;
+/// let mut search =
+///     OptimizeLbfgs::new(&Vector::from(vec![5.0_f64, 5.0]), LbfgsOptions::default())?;
 /// for _ in 0..100 {
 ///     let at = search.get_proposed_value();
 ///     let (x, y) = (at[0] - 1.0, at[1] + 2.0);

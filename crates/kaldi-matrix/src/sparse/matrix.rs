@@ -17,7 +17,8 @@ use crate::vector::{ResizeType, VectorBase};
 ///
 /// ```
 /// use kaldi_matrix::{Matrix, SparseMatrix};
-/// let posteriors = SparseMatrix::new(4, [vec![(2, 1.0_f32)], vec![], vec![(3, 0.75), (0, 0.25)]])?;
+/// let posteriors =
+///     SparseMatrix::new(4, [vec![(2, 1.0_f32)], vec![], vec![(3, 0.75), (0, 0.25)]])?;
 /// assert_eq!(posteriors.num_elements(), 3);
 /// assert_eq!(posteriors.to_matrix()[(2, 3)], 0.75);
 /// # Ok::<(), kaldi_matrix::Error>(())

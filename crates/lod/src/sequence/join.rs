@@ -24,7 +24,10 @@ pub struct ConcatSaved {
 /// use lod::LodTensor;
 /// use lod::sequence::concat;
 ///
-/// let (a, b) = (LodTensor::from_sequences(&[vec![1, 2], vec![3]])?, LodTensor::from_sequences(&[vec![7], vec![]])?);
+/// let (a, b) = (
+///     LodTensor::from_sequences(&[vec![1, 2], vec![3]])?,
+///     LodTensor::from_sequences(&[vec![7], vec![]])?
+/// );
 /// let (out, _) = concat(&[&a, &b])?;
 /// assert_eq!((out.values(), out.lod().offsets(0)), (&[1, 2, 7, 3][..], &[0, 3, 4][..]));
 /// # Ok::<(), lod::Error>(())

@@ -30,7 +30,10 @@ pub struct PadSaved {
 ///
 /// let x = LodTensor::from_sequences(&[vec![1, 2, 3], vec![], vec![4]])?;
 /// let (padded, _) = pad(&x, &[0], None)?;
-/// assert_eq!((&padded.shape()[..], padded.values()), (&[3, 3][..], &[1, 2, 3, 0, 0, 0, 4, 0, 0][..]));
+/// assert_eq!(
+///     (&padded.shape()[..], padded.values()),
+///     (&[3, 3][..], &[1, 2, 3, 0, 0, 0, 4, 0, 0][..])
+/// );
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///

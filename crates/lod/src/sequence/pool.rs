@@ -45,7 +45,8 @@ pub struct PoolSaved {
 /// use lod::sequence::{Pool, pool};
 /// use lod::{Lod, LodTensor};
 ///
-/// let x = LodTensor::from_vec([4, 1], vec![1.0, 2.0, 6.0, 5.0], Lod::from_lengths(&[[3, 0, 1]])?)?;
+/// let x =
+///     LodTensor::from_vec([4, 1], vec![1.0, 2.0, 6.0, 5.0], Lod::from_lengths(&[[3, 0, 1]])?)?;
 /// assert_eq!(pool(&x, Pool::Average, 0.0)?.0.values(), [3.0, 0.0, 5.0]);
 /// let (highest, saved) = pool(&x, Pool::Max, -1.0)?;
 /// assert_eq!((highest.values(), saved.max_index()), (&[6.0, -1.0, 5.0][..], &[2, -1, 3][..]));

@@ -24,7 +24,8 @@ pub struct ReshapeSaved {
 /// use lod::sequence::reshape;
 /// use lod::{Lod, LodTensor};
 ///
-/// let x = LodTensor::from_vec([3, 4], (0..12).collect::<Vec<_>>(), Lod::from_lengths(&[[2, 1]])?)?;
+/// let x =
+///     LodTensor::from_vec([3, 4], (0..12).collect::<Vec<_>>(), Lod::from_lengths(&[[2, 1]])?)?;
 /// let (y, _) = reshape(&x, 2)?;
 /// assert_eq!((&y.shape()[..], y.lod().offsets(0)), (&[6, 2][..], &[0, 4, 6][..]));
 /// assert!(reshape(&x, 8).is_err(), "the second sequence has 4 values");

@@ -22,7 +22,8 @@ pub struct SoftmaxSaved<T: Float> {
 /// use lod::sequence::softmax;
 /// use lod::{Lod, LodTensor};
 ///
-/// let x = LodTensor::from_vec([3, 1], vec![1000.0, 1000.0, 7.0], Lod::from_lengths(&[[2, 0, 1]])?)?;
+/// let x =
+///     LodTensor::from_vec([3, 1], vec![1000.0, 1000.0, 7.0], Lod::from_lengths(&[[2, 0, 1]])?)?;
 /// assert_eq!(softmax(&x)?.0.values(), [0.5, 0.5, 1.0]);
 /// # Ok::<(), lod::Error>(())
 /// ```

@@ -21,7 +21,8 @@ impl RaggedShape {
     /// ```
     /// use ragged_core::RaggedShape;
     ///
-    /// let (a, b): (RaggedShape, RaggedShape) = ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
+    /// let (a, b): (RaggedShape, RaggedShape) =
+    ///     ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
     /// let (shape, merge_map) = RaggedShape::stack(0, &[&a, &b])?;
     /// assert_eq!(shape.to_string(), "[ [ [ x x ] [ ] ] [ [ x ] [ x ] ] ]");
     /// let (shape, merge_map) = RaggedShape::stack(1, &[&a, &b])?;
@@ -82,7 +83,8 @@ impl RaggedShape {
     /// ```
     /// use ragged_core::RaggedShape;
     ///
-    /// let (a, b): (RaggedShape, RaggedShape) = ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
+    /// let (a, b): (RaggedShape, RaggedShape) =
+    ///     ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
     /// assert_eq!(RaggedShape::cat(0, &[&a, &b])?.0.to_string(), "[ [ x x ] [ ] [ x ] [ x ] ]");
     /// assert_eq!(RaggedShape::cat(1, &[&a, &b])?.0.to_string(), "[ [ x x x ] [ x ] ]");
     /// # Ok::<(), ragged_core::Error>(())

@@ -78,7 +78,8 @@ impl RaggedShape {
     /// ```
     /// use ragged_core::RaggedShape;
     ///
-    /// let (a, b): (RaggedShape, RaggedShape) = ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
+    /// let (a, b): (RaggedShape, RaggedShape) =
+    ///     ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
     /// let covering = RaggedShape::covering(&[&a, &b])?;
     /// assert_eq!(covering.to_string(), "[ [ x x ] [ x ] ]");
     /// assert_eq!(covering.forward_map(&b)?, [0, -1, 1]);

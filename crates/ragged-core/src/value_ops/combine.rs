@@ -119,7 +119,11 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// ```
     /// # use ragged_core::Ragged;
     /// let mut batch = Ragged::from_lists(&[vec![0.0; 1000]])?;
-    /// Ragged::cat_into(0, &[Ragged::from_lists(&[vec![1.0]])?, Ragged::from_lists(&[vec![], vec![2.0]])?], &mut batch)?;
+    /// Ragged::cat_into(
+    ///     0,
+    ///     &[Ragged::from_lists(&[vec![1.0]])?, Ragged::from_lists(&[vec![], vec![2.0]])?],
+    ///     &mut batch
+    /// )?;
     /// assert_eq!(batch.to_string(), "[ [ 1 ] [ ] [ 2 ] ]");
     /// # Ok::<(), ragged_core::Error>(())
     /// ```

@@ -22,9 +22,16 @@ use crate::value_ops::select::index_add;
 /// ```
 /// use ragged_core::{Ragged, moved_grad};
 ///
-/// let (a, b) = (Ragged::from_lists(&[vec![1.0, 2.0], vec![3.0]])?, Ragged::from_lists(&[vec![], vec![4.0]])?);
+/// let (a, b) = (
+///     Ragged::from_lists(&[vec![1.0, 2.0], vec![3.0]])?,
+///     Ragged::from_lists(&[vec![], vec![4.0]])?
+/// );
 /// assert_eq!(Ragged::cat(1, &[&a, &b])?.values(), [1.0, 2.0, 3.0, 4.0]);
-/// let grads = moved_grad(&[a.shape(), b.shape()], &[0.1, 0.2, 0.3, 0.4], |sources| Ragged::cat(1, sources))?;
+/// let grads = moved_grad(
+///     &[a.shape(), b.shape()],
+///     &[0.1, 0.2, 0.3, 0.4],
+///     |sources| Ragged::cat(1, sources)
+/// )?;
 /// assert_eq!((grads[0].values(), grads[1].values()), (&[0.1, 0.2, 0.3][..], &[0.4][..]));
 ///
 /// // Values are left out by what they are, not by their numbers.
@@ -34,7 +41,11 @@ use crate::value_ops::select::index_add;
 /// })?;
 /// assert_eq!(grads[0].values(), [0.0, 7.0, 8.0]);
 ///
-/// let grads = moved_grad(&[a.shape()], &[1.0, 2.0, 3.0, 4.0, 5.0], |sources| sources[0].add_prefix(&[-1, -1]))?;
+/// let grads = moved_grad(
+///     &[a.shape()],
+///     &[1.0, 2.0, 3.0, 4.0, 5.0],
+///     |sources| sources[0].add_prefix(&[-1, -1])
+/// )?;
 /// assert_eq!(grads[0].values(), [2.0, 3.0, 5.0]);
 /// # Ok::<(), ragged_core::Error>(())
 /// ```

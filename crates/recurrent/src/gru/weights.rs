@@ -113,7 +113,9 @@ parameters! {
 ///
 /// ```text
 ///   before   r  z  n
-///   after    r  z  U_n h' + b_hn  n        of gradients, the first three are those by U h', the first two and the last those by W x
+///   after    r  z  U_n h' + b_hn  n
+///            of gradients, the first three are those by U h', the first two and the last
+///            those by W x
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {

@@ -65,7 +65,7 @@ pub struct LstmWeights<T: Real> {
 /// before, p the peepholes:
 ///
 /// ```text
-///   i = f(W_i x + U_i h' + p_i c' + b_i)        c = F c' + i g        (limited, if there is a clip)
+///   i = f(W_i x + U_i h' + p_i c' + b_i)        c = F c' + i g, limited if there is a clip
 ///   F = f(W_f x + U_f h' + p_f c' + b_f)        m = o s(c)
 ///   g = a(W_g x + U_g h'          + b_g)        h = m, or the activation of (W_hr m), limited
 ///   o = f(W_o x + U_o h' + p_o c  + b_o)

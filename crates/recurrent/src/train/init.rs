@@ -19,7 +19,9 @@ use crate::parameters::{Named, Parameters};
 ///
 /// let mut layer = Linear::<f32>::zeros(16, 4);
 /// uniform(&mut layer, 1.0 / 16.0_f64.sqrt(), 7);
-/// assert!(layer.named().iter().all(|tensor| tensor.values.iter().all(|x| (-0.25..0.25).contains(x))));
+/// assert!(
+///     layer.named().iter().all(|tensor| tensor.values.iter().all(|x| (-0.25..0.25).contains(x)))
+/// );
 /// ```
 #[doc(alias = "reset_parameters")]
 pub fn uniform<T: Real>(parameters: &mut (impl Parameters<T> + ?Sized), bound: f64, seed: u64) {

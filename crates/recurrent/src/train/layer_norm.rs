@@ -16,7 +16,8 @@ const EPSILON: f64 = 1e-5;
 /// Hinton, *Layer normalization*, arXiv:1607.06450):
 ///
 /// ```text
-/// y = weight (x - mean) / √(variance + 1e-5) + bias      of each row; the variance divides by its length
+/// y = weight (x - mean) / √(variance + 1e-5) + bias
+///     of each row; the variance divides by its length
 /// ```
 ///
 /// It works row by row: sequences keep their LoD. Its gradient is another `LayerNorm`. Means and
@@ -28,7 +29,12 @@ const EPSILON: f64 = 1e-5;
 ///
 /// let x = LodTensor::from_vec([2, 2], vec![1.0, 3.0, -500.0, 500.0], Lod::none())?;
 /// let y = LayerNorm::new(2).forward(&x)?;
-/// assert!(y.values().iter().zip([-1.0, 1.0, -1.0, 1.0]).all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-5));
+/// assert!(
+///     y.values()
+///         .iter()
+///         .zip([-1.0, 1.0, -1.0, 1.0])
+///         .all(|(a, b): (&f64, f64)| (a - b).abs() < 1e-5)
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

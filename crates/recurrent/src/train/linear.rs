@@ -21,7 +21,11 @@ use crate::parameters;
 /// let mut layer = Linear::zeros(2, 1);
 /// layer.named_mut()[0].values.copy_from_slice(&[1.0, 10.0]); // W
 /// layer.named_mut()[1].values[0] = 0.5; // b
-/// let x = LodTensor::from_vec([3, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Lod::from_lengths(&[[2, 1]])?)?;
+/// let x = LodTensor::from_vec(
+///     [3, 2],
+///     vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+///     Lod::from_lengths(&[[2, 1]])?
+/// )?;
 /// let y = layer.forward(&x)?;
 /// assert_eq!((y.sequence(0), y.sequence(1)), (&[21.5, 43.5][..], &[65.5][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

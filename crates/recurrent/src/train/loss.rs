@@ -86,7 +86,9 @@ pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>,
 /// let scores = LodTensor::from_vec([2, 4], vec![0.0_f64; 8], Lod::none())?;
 /// let loss = cross_entropy(&scores, &[3, 0])?;
 /// assert!((loss.value - 4.0_f64.ln()).abs() < 1e-12); // all classes are equally likely
-/// assert!((loss.grad.row(0)[3] + 0.375).abs() < 1e-12 && (loss.grad.row(1)[3] - 0.125).abs() < 1e-12);
+/// assert!(
+///     (loss.grad.row(0)[3] + 0.375).abs() < 1e-12 && (loss.grad.row(1)[3] - 0.125).abs() < 1e-12
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -167,10 +167,11 @@ setters! {
 /// step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two biases.
 ///
 /// ```text
-/// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p
+/// g = gradient + weight_decay p
+///     decoupled: g = gradient, p = p - learning_rate weight_decay p
 /// m = beta1 m + (1 - beta1) g
 /// v = beta2 v + (1 - beta2) g²
-/// p = p - learning_rate / (1 - beta1^t) · m / (√v / √(1 - beta2^t) + epsilon)          at the t-th step
+/// p = p - learning_rate / (1 - beta1^t) · m / (√v / √(1 - beta2^t) + epsilon)   at the t-th step
 /// ```
 ///
 /// ```
@@ -183,7 +184,8 @@ setters! {
 /// let mut adam = Adam::new(AdamOptions::default().with_learning_rate(0.25))?;
 /// adam.step(&mut layer, &gradient)?;
 /// let moved: f64 = layer.named()[0].values[0];
-/// assert!((moved + 0.25).abs() < 1e-10); // however large the first gradient; epsilon shortens it a little
+/// // However large the first gradient; epsilon shortens it a little.
+/// assert!((moved + 0.25).abs() < 1e-10);
 /// # Ok::<(), recurrent::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

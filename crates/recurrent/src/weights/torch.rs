@@ -146,7 +146,8 @@ impl<C> Stack<C> {
     /// use recurrent::train::ParameterStore;
     /// use recurrent::{Gru, GruOptions, Stack};
     ///
-    /// let mut store = ParameterStore::<f32>::new(); // or ParameterStore::load("model.safetensors")?
+    /// // Or ParameterStore::load("model.safetensors")?.
+    /// let mut store = ParameterStore::<f32>::new();
     /// store.insert("encoder.weight_ih_l0", &[6, 3], vec![0.25; 18])?;
     /// store.insert("encoder.weight_hh_l0", &[6, 2], vec![0.5; 12])?;
     /// let stack = Stack::<Gru<f32>>::from_torch(&store, "encoder.", GruOptions::default())?;

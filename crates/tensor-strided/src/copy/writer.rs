@@ -6,8 +6,10 @@
 //! position within a line with the target, and is then written in whole lines:
 //!
 //! ```text
-//!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line
-//!   target  . . . . [ . . 3 4 | 5 6 7 8 | 9 . . .       written at once: `3 4` by ordinary stores, `5 6 7 8` streamed
+//!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .   begin = 2, end = 9 with four elements
+//!                                                   to a line
+//!   target  . . . . [ . . 3 4 | 5 6 7 8 | 9 . . .   written at once: `3 4` by ordinary stores,
+//!                                                   `5 6 7 8` streamed
 //! ```
 
 use std::mem::MaybeUninit;

@@ -115,7 +115,10 @@ pub enum HeaderProblem {
 /// Tensor::full([2, 3], 7_i64)?.write_npy(&mut file)?;
 /// let header = Header::read(&file[..])?;
 /// assert_eq!((&header.shape()[..], header.order()), (&[2, 3][..], Order::C));
-/// assert_eq!((header.element(), header.element().to_string()), (NpyType::of::<i64>(), "i8".into()));
+/// assert_eq!(
+///     (header.element(), header.element().to_string()),
+///     (NpyType::of::<i64>(), "i8".into())
+/// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,8 @@ impl<T: Element> TensorViewMut<'_, T> {
     ///
     /// let mut x = Tensor::from_vec([2, 4], vec![0; 8])?;
     /// let value = Tensor::from_vec([2], vec![7, 9])?;
-    /// x.view_mut().strided_slice_assign(&StridedSlice::from_index(ix![.., ..;-2])?, &value.view())?;
+    /// x.view_mut()
+    ///     .strided_slice_assign(&StridedSlice::from_index(ix![.., ..;-2])?, &value.view())?;
     /// assert_eq!(x.view().to_vec(), [0, 9, 0, 7, 0, 9, 0, 7]);
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```

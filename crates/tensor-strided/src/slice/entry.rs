@@ -206,7 +206,10 @@ ranges! {
 /// assert!(x.index(ix![3]).is_err());
 ///
 /// let hop = 2;
-/// assert_eq!(ix![0, .. ; hop], [IndexEntry::Index(0), IndexEntry::Range { begin: None, end: None, step: 2 }]);
+/// assert_eq!(
+///     ix![0, .. ; hop],
+///     [IndexEntry::Index(0), IndexEntry::Range { begin: None, end: None, step: 2 }]
+/// );
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```
 #[macro_export]

@@ -42,7 +42,8 @@ impl StridedSlice {
 ///
 /// // x[i, :, j:] where only the run will tell i and j.
 /// let masks = Masks { begin: 0b010, end: 0b110, shrink_axis: 0b001, ..Masks::default() };
-/// let shape = infer_shape([Some(7), Some(6), Some(5), None], None::<&[i32]>, None, &[1, 1, 1], masks)?;
+/// let shape =
+///     infer_shape([Some(7), Some(6), Some(5), None], None::<&[i32]>, None, &[1, 1, 1], masks)?;
 /// assert_eq!(shape, [Some(6), None, None]);
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```

@@ -100,8 +100,14 @@ impl StridedSlice {
     /// use tensor_strided::{Masks, StridedSlice, ix};
     ///
     /// let slice = StridedSlice::from_index(ix![1, ..;-2, 3..])?;
-    /// assert_eq!((slice.begin(), slice.end(), slice.strides()), (&[1, 0, 3][..], &[2, 0, 0][..], &[1, -2, 1][..]));
-    /// assert_eq!(slice.masks(), Masks { begin: 0b010, end: 0b110, shrink_axis: 0b001, ..Masks::default() });
+    /// assert_eq!(
+    ///     (slice.begin(), slice.end(), slice.strides()),
+    ///     (&[1, 0, 3][..], &[2, 0, 0][..], &[1, -2, 1][..])
+    /// );
+    /// assert_eq!(
+    ///     slice.masks(),
+    ///     Masks { begin: 0b010, end: 0b110, shrink_axis: 0b001, ..Masks::default() }
+    /// );
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```
     ///
@@ -190,10 +196,18 @@ impl StridedSlice {
     /// ```
     /// use tensor_strided::{Masks, SlicedAxis, StridedSlice};
     ///
-    /// let slice = StridedSlice::new(&[-3, 1], &[99, 0], &[2, 1], Masks { shrink_axis: 0b10, ..Masks::default() })?;
+    /// let slice = StridedSlice::new(
+    ///     &[-3, 1],
+    ///     &[99, 0],
+    ///     &[2, 1],
+    ///     Masks { shrink_axis: 0b10, ..Masks::default() }
+    /// )?;
     /// assert_eq!(
     ///     slice.resolve([5, 4])?,
-    ///     [SlicedAxis::Range { axis: 0, begin: 2, end: 5, stride: 2, len: 2 }, SlicedAxis::Index { axis: 1, index: 1 }]
+    ///     [
+    ///         SlicedAxis::Range { axis: 0, begin: 2, end: 5, stride: 2, len: 2 },
+    ///         SlicedAxis::Index { axis: 1, index: 1 }
+    ///     ]
     /// );
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```
