@@ -244,6 +244,7 @@ pub fn make_hlg(
 ) -> Result<Hlg, Error> {
     progress(Progress::new(Step::ReadLexicon));
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
+    progress(Progress::new(Step::ReadNgrams));
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
     if lexicon.words().is_empty() {
         return Err(Error::NoWords);

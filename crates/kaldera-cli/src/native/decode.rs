@@ -32,7 +32,7 @@ Examples:
   kaldera decode model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl log_probs.*.ark
 
 Exit status: 0 success, 1 some or all keys failed or OUT cannot be written, 2 wrong usage, 130
-stopped by Ctrl-C, 141 the output was closed, 143 stopped by SIGTERM.";
+stopped by Ctrl-C, 141 the reader of the output is gone, 143 stopped by SIGTERM.";
 
 /// Answers a call of `kaldera decode`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {

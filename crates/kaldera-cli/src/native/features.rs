@@ -28,12 +28,14 @@ Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
 const INPUTS: &str = "\
 Inputs:
   FILE            Audio, recognised by content: WAV, AIFF, AU, CAF, Wave64, SPHERE, and depending on
-                  the build FLAC, MP3, Ogg Vorbis and Opus; the key is the name without the extension
+                  the build FLAC, MP3, Ogg Vorbis, MP4 (M4A), WebM and Opus; the key is the name
+                  without the extension
   FOLDER          All audio files in it and its subfolders, sorted; the key is the relative path,
                   with - for /
   DATA            A data folder of Kaldi with wav.scp, and optionally segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
-  FILE.jsonl[.gz] Recordings or cuts of lhotse (also .json)
+  FILE.jsonl[.gz] Recordings or cuts of lhotse, or a manifest of NeMo (also .json)
+  FILE.tar        A shard of WebDataset; a folder of lhotse's Shar is read as well
 
 OUT ends in .ark (Kaldi's archive, with an index in .scp), .npz (NumPy) or .safetensors. It appears
 complete or not at all, in the order of the inputs for any number of --jobs.

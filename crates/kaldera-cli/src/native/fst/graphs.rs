@@ -166,12 +166,15 @@ fn hlg(options: &Options) -> Result<Made, CliError> {
         (boundary.at_start, boundary.at_end) = (options.boundary_at_start, options.boundary_at_end);
         how.lexicon.word_boundary = Some(boundary);
     }
-    let (lexicon, arpa) = (open(lexicon)?, open(arpa)?);
     let mut steps = Steps::new();
     let mut progress = |now: Progress| steps.tell(now);
     let given_words = words.clone();
-    let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
-    let mut made = made.map_err(failed)?;
+    let (tokens, words) = (tokens.unwrap_or_default(), words.unwrap_or_default());
+    let made = make_hlg(tokens, words, open(lexicon)?, open(arpa)?, &how, &mut progress);
+    let mut made = made.map_err(|error| match steps.step {
+        Some(Step::ReadLexicon) => CliError::Failed(format!("{lexicon}: {error}")),
+        _ => failed(error),
+    })?;
     // `#0` does not occur in the graph, and is not added to a given table.
     if let Some(words) = given_words {
         made.words = words;
