@@ -34,7 +34,8 @@ use crate::io::symbols::SymbolTable;
 ///
 /// let universities: SymbolTable = "- 0\n西北工业大学 1\n西安交通大学 2\n西安电子科技大学 3\n长安大学 4\n延安大学 5\n\
 ///     陕西理工大学 6\n成功大学 7\n逢甲大学 8\n".parse()?;
-/// let drawing = Drawing::default().title("china_univ_fsav").input_symbols(Some(&universities));
+/// let drawing =
+///     Drawing::default().with_title("china_univ_fsav").with_input_symbols(Some(&universities));
 /// let dot = drawing.dot(&Graph::new(china_univ_fsav));
 /// assert!(dot.contains("f0s0 -> f0s2 [label=\"长安大学\"]"));
 /// # Ok::<(), fsa::Error>(())

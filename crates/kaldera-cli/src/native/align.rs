@@ -1,7 +1,6 @@
 //! `kaldera align`: the times of the words of transcripts.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,13 +60,13 @@ fn align(call: Call<'_>) -> Result<ExitCode, CliError> {
     let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
     let read = decoding.files(&opened).into_iter().chain(Some(text.clone().into()).filter(|_| !text.is_empty()));
     let read: Vec<PathBuf> = read.collect();
+    if text.is_empty() && opened.inputs(&paths)?.utterances().iter().all(|one| one.text.is_none()) {
+        return Err(CliError::Usage("--text=FILE is missing, and the inputs have no texts".to_owned()));
+    }
     let of = (settings.as_str(), &opened);
     options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         let in_inputs: HashMap<&str, &str> =
             inputs.utterances().iter().filter_map(|one| Some((&*one.key, one.text.as_deref()?))).collect();
-        if text.is_empty() && in_inputs.is_empty() {
-            return Err(io::Error::other("--text=FILE is missing, and the inputs have no texts").into());
-        }
         let text = |key: &str| match text.is_empty() {
             true => in_inputs.get(key).copied(),
             false => named.get(key).map(|words| &**words),
