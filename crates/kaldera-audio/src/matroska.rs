@@ -7,6 +7,7 @@
 //!
 //! The size of a segment or cluster of a stream is unknown; it ends where the file ends.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::error::Error;
@@ -21,13 +22,18 @@ const SEEK_HEAD: u32 = 0x114D_9B74;
 const CLUSTER: u32 = 0x1F43_B675;
 const BLOCK_GROUP: u32 = 0xA0;
 const BLOCK: u32 = 0xA1;
+const SIMPLE_BLOCK: u32 = 0xA3;
+const PREVIOUS_SIZE: u32 = 0xAB;
 const DISCARD_PADDING: u32 = 0x75A2;
+/// Other elements of a cluster and its groups: times, references, additions, slices, checksums.
+const OTHERS_OF_CLUSTERS: [u32; 15] =
+    [0xE7, 0x5854, 0xA7, 0xAF, 0xEC, 0xBF, 0x75A1, 0x9B, 0xFA, 0xFB, 0xFD, 0xA4, 0x8E, 0xC8, 0xA2];
 
 /// The elements of a file, as far as they are needed.
 #[derive(Debug, Default)]
 pub(crate) struct Elements {
-    /// Seconds that a block drops from its end, of the last block that drops any, and its track.
-    dropped: Option<(u64, f64)>,
+    /// The blocks of each track.
+    tracks: HashMap<u64, Blocks>,
     /// Places of the sizes of segments and clusters that go beyond the end of the file.
     cut: Vec<Range<usize>>,
     /// Places of the indexes of other elements, which may be behind the end of the file.
@@ -36,6 +42,15 @@ pub(crate) struct Elements {
     end: usize,
     /// The reason why the elements end there, if the file is damaged or cut off.
     pub(crate) damage: Option<Error>,
+}
+
+/// The blocks of a track.
+#[derive(Debug, Default)]
+struct Blocks {
+    /// Number of packets in them.
+    packets: u64,
+    /// Seconds that the last one drops from its end.
+    dropped: f64,
 }
 
 impl Elements {
@@ -49,7 +64,12 @@ impl Elements {
 
     /// Seconds to drop from the end of a track.
     pub(crate) fn dropped(&self, track: u32) -> f64 {
-        self.dropped.filter(|&(dropping, _)| dropping == u64::from(track)).map_or(0.0, |(_, seconds)| seconds)
+        self.tracks.get(&u64::from(track)).map_or(0.0, |blocks| blocks.dropped)
+    }
+
+    /// Number of packets of a track.
+    pub(crate) fn packets(&self, track: u32) -> u64 {
+        self.tracks.get(&u64::from(track)).map_or(0, |blocks| blocks.packets)
     }
 
     /// The whole elements of a file that is cut off, as a stream.
@@ -71,7 +91,7 @@ impl Elements {
 
     fn walk(&mut self, bytes: &[u8]) -> Result<(), Error> {
         const NO_END: Error = Error::NoEnd { format: MATROSKA };
-        let mut track = 0;
+        let (mut track, mut in_cluster) = (0, false);
         while self.end < bytes.len() {
             let at = self.end;
             let (id, len) = id(&bytes[at..]).ok_or_else(|| match bytes.len() - at {
@@ -95,12 +115,25 @@ impl Elements {
                 (_, Some(content)) => begin + content.len(),
                 (_, None) => return Err(NO_END),
             };
+            let damaged = |what: &str| Error::Decoder { format: MATROSKA, message: format!("{what} at byte {at}") };
+            // The elements next to clusters have identifiers of four bytes.
+            in_cluster = id == CLUSTER || (in_cluster && len < 4);
             match (id, content) {
                 (SEEK_HEAD, Some(_)) => self.indexes.push(at..self.end),
-                (BLOCK, Some(block)) => track = number(block).and_then(|(track, _)| track).unwrap_or_default(),
+                (BLOCK | SIMPLE_BLOCK, Some(block)) => {
+                    let (of, packets) = packets_of(block).ok_or_else(|| damaged("a block that is too short"))?;
+                    track = of;
+                    let blocks = self.tracks.entry(track).or_default();
+                    *blocks = Blocks { packets: blocks.packets + packets, dropped: 0.0 };
+                }
                 (DISCARD_PADDING, Some(nanoseconds)) => {
-                    let nanoseconds = nanoseconds.iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
-                    self.dropped = Some((track, nanoseconds as f64 / 1e9));
+                    let nanoseconds = signed(nanoseconds).ok_or_else(|| damaged("a number of more than 8 bytes"))?;
+                    self.tracks.entry(track).or_default().dropped = nanoseconds.max(0) as f64 / 1e9;
+                }
+                (CLUSTER | BLOCK_GROUP, _) => {}
+                (PREVIOUS_SIZE, Some(size)) if size.len() <= 8 => {}
+                (other, _) if in_cluster && !OTHERS_OF_CLUSTERS.contains(&other) => {
+                    return Err(damaged("an unknown element"));
                 }
                 _ => {}
             }
@@ -126,9 +159,38 @@ fn number(bytes: &[u8]) -> Option<(Option<u64>, usize)> {
     Some(((value != mask).then_some(value), len))
 }
 
+/// The track of a block, and the number of packets in it.
+fn packets_of(block: &[u8]) -> Option<(u64, u64)> {
+    const LACING: u8 = 6;
+    let (track, len) = number(block)?;
+    let &[_, _, flags, ref rest @ ..] = block.get(len..)? else { return None };
+    let more = if flags & LACING == 0 { 0 } else { u64::from(*rest.first()?) };
+    Some((track?, 1 + more))
+}
+
+/// A signed integer of at most 8 bytes.
+fn signed(bytes: &[u8]) -> Option<i64> {
+    let first = if bytes.first().is_some_and(|byte| byte & 0x80 != 0) { -1 } else { 0 };
+    (bytes.len() <= 8).then(|| bytes.iter().fold(first, |sum, &byte| sum << 8 | i64::from(byte)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_have_a_sign_and_blocks_a_number_of_packets() {
+        assert_eq!(
+            (signed(&[]), signed(&[0x7F]), signed(&[0xFF]), signed(&[0xFE, 0])),
+            (Some(0), Some(127), Some(-1), Some(-512))
+        );
+        assert_eq!((signed(&[0x80, 0, 0, 0, 0, 0, 0, 0]), signed(&[0; 9])), (Some(i64::MIN), None));
+        assert_eq!(packets_of(&[0x81, 0, 0, 0x80, 1]), Some((1, 1)));
+        assert_eq!(packets_of(&[0x82, 0, 0, 0x86, 7, 1]), Some((2, 8)));
+        for block in [&[][..], &[0x81, 0, 0], &[0x81, 0, 0, 2]] {
+            assert_eq!(packets_of(block), None, "{block:?}");
+        }
+    }
 
     #[test]
     fn numbers_have_a_marker_and_up_to_eight_bytes() {

@@ -54,9 +54,17 @@ pub(crate) struct Heard {
 impl Boxes {
     pub(crate) fn read(bytes: &[u8]) -> Self {
         let (mut boxes, mut rest) = (Self::default(), bytes);
-        while boxes.damage.is_none() && !rest.is_empty() {
+        let (mut has_index, mut has_samples) = (false, false);
+        // Line feeds and tags behind all boxes are no damage.
+        let is_end = |rest: &[u8]| rest.len() < 8 || rest.starts_with(b"TAG");
+        while boxes.damage.is_none() && !rest.is_empty() && !(has_index && has_samples && is_end(rest)) {
             boxes.last = bytes.len() - rest.len();
-            boxes.damage = next(&mut rest).and_then(|(kind, content)| boxes.take(kind, content)).err();
+            let taken = next(&mut rest).and_then(|(kind, content)| {
+                has_index |= &kind == b"moov";
+                has_samples |= &kind == b"mdat";
+                boxes.take(kind, content, 0)
+            });
+            boxes.damage = taken.err();
         }
         boxes
     }
@@ -71,22 +79,24 @@ impl Boxes {
         mended
     }
 
-    fn walk(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    /// Reads the boxes of a box at this depth.
+    fn walk(&mut self, mut bytes: &[u8], depth: usize) -> Result<(), Error> {
         while !bytes.is_empty() {
             let (kind, content) = next(&mut bytes)?;
-            self.take(kind, content)?;
+            self.take(kind, content, depth + 1)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, kind: [u8; 4], content: &[u8]) -> Result<(), Error> {
-        match &kind {
-            b"moov" | b"mdia" | b"edts" => self.walk(content),
-            b"trak" => {
+    /// Takes a box. Boxes that contain others are read only at their depths.
+    fn take(&mut self, kind: [u8; 4], content: &[u8], depth: usize) -> Result<(), Error> {
+        match (&kind, depth) {
+            (b"moov", 0) | (b"mdia" | b"edts", 2) => self.walk(content, depth),
+            (b"trak", 1) => {
                 self.tracks.push(Track::default());
-                self.walk(content)
+                self.walk(content, depth)
             }
-            b"mvhd" => {
+            (b"mvhd", 1) => {
                 self.timescale = timescale(content)?;
                 Ok(())
             }

@@ -44,7 +44,7 @@ pub(crate) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, E
 
 /// Decodes a file of at most `most` samples.
 fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
-    let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0 };
+    let mut decoded = Decoded { num_channels: 0, samples: Vec::new(), most, packet: Vec::new(), clipped: 0, last: 0 };
     let Pages { pages, damage, .. } = Pages::read(bytes, OGG_OPUS);
     let ended = match (decoded.read_all(&pages), damage) {
         (Ok(()) | Err(Error::NoEnd { .. }), Some(damage)) => Err(damage),
@@ -81,6 +81,7 @@ impl Packets {
             most,
             packet: vec![0; MAX_PACKET * head.num_channels],
             clipped: 0,
+            last: 0,
         };
         Ok(Self { decoder: head.decoder()?, head, decoded })
     }
@@ -93,9 +94,17 @@ impl Packets {
         self.decoded.decode_packet(packet, &self.head, &mut self.decoder)
     }
 
-    /// The samples after those that the decoder needs to converge.
-    pub(crate) fn finish(mut self) -> Vec<f32> {
+    /// Samples per channel of the last packet.
+    pub(crate) fn last(&self) -> usize {
+        self.decoded.last
+    }
+
+    /// The samples; `skips` leaves out the samples that the decoder needs to converge.
+    pub(crate) fn finish(mut self, skips: bool) -> Vec<f32> {
         self.decoded.warn_of_clipping();
+        if !skips {
+            return self.decoded.samples;
+        }
         let skipped = (self.head.pre_skip * self.head.num_channels).min(self.decoded.samples.len());
         self.decoded.samples.drain(..skipped);
         self.decoded.samples
@@ -112,6 +121,8 @@ struct Decoded {
     packet: Vec<i16>,
     /// Number of samples at full scale in streams whose gain is below 0 dB.
     clipped: usize,
+    /// Samples per channel of the last packet.
+    last: usize,
 }
 
 impl Decoded {
@@ -231,7 +242,8 @@ impl Decoded {
             return Err(damaged("a packet of no bytes"));
         }
         let frames = decoder.decode(Some(packet), len, &mut self.packet, MAX_PACKET as i32, false).map_err(refused)?;
-        let more = usize::try_from(frames).map_err(|_| refused(frames))? * head.num_channels;
+        self.last = usize::try_from(frames).map_err(|_| refused(frames))?;
+        let more = self.last * head.num_channels;
         if (self.samples.len() + more) as u64 > self.most {
             return Err(Error::TooManySamples { limit: self.most });
         }

@@ -59,7 +59,11 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
         check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
     }
     let all = |range: Range<usize>| vec![Part { range, has_length: true }];
-    let (mut bytes, mut edits) = (Cow::Borrowed(bytes), Edits::None);
+    // Behind a tag.
+    let (mut bytes, mut edits) = match container {
+        Format::Other { name: MP4 | MATROSKA } => (Cow::Borrowed(&bytes[begin..]), Edits::None),
+        _ => (Cow::Borrowed(bytes), Edits::None),
+    };
     let (name, parts, damage) = match container {
         Format::Other { name: "Ogg" } => {
             let Pages { len, damage, .. } = Pages::read(&bytes[begin..], "Ogg");
@@ -94,7 +98,7 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
             None => return Err(formats::not_audio(&bytes)),
         },
     };
-    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most, edits, track: 0 };
+    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most, edits, track: 0, last: 0 };
     let ended = parts.iter().try_for_each(|part| decoded.read_part(&bytes[part.range.clone()], part.has_length));
     let ended = match (ended, damage) {
         (Err(error @ (Error::TooManySamples { .. } | Error::NoMemory { .. })), _) => Err(error),
@@ -102,6 +106,10 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
         (ended, None) => ended,
     };
     decoded.cut()?;
+    let ended = ended.and_then(|()| match decoded.samples.is_empty() && decoded.layout.is_some() {
+        true => Err(decoded.damaged("no samples in it".to_owned())),
+        false => Ok(()),
+    });
     take_what_comes_before(ended, &decoded.samples, allow_truncated)?;
     let (rate, num_channels) =
         decoded.layout.ok_or_else(|| Error::Decoder { format: name, message: "no samples in it".to_owned() })?;
@@ -142,6 +150,8 @@ struct Decoded {
     edits: Edits,
     /// Number of the track in the file.
     track: u32,
+    /// Samples per channel of the last packet.
+    last: usize,
 }
 
 impl Decoded {
@@ -239,19 +249,24 @@ impl Decoded {
         };
         let mut packets = Packets::new(head, self.most).map_err(in_container)?;
         self.layout = Some((SAMP_FREQ as u32, packets.num_channels()));
+        let mut count = 0;
         let ended = loop {
             match self.next_packet(format) {
                 Ok(Some(packet)) if packet.track_id == track => {
+                    count += 1;
                     if let Err(error) = packets.decode(&packet.data) {
                         break Err(in_container(error));
                     }
                 }
                 Ok(Some(_)) => {}
-                Ok(None) => break Ok(()),
+                Ok(None) => break self.check_count(track, count),
                 Err(error) => break Err(self.error(error)),
             }
         };
-        self.samples = packets.finish();
+        self.last = packets.last();
+        // The edits of MP4 leave them out, too.
+        let has_edit = matches!(&self.edits, Edits::Mp4(boxes) if boxes.heard(track)?.start > 0.0);
+        self.samples = packets.finish(!has_edit);
         ended
     }
 
@@ -272,11 +287,22 @@ impl Decoded {
                 let start = frames(heard.start).min(found);
                 start..heard.length.map_or(found, |length| start.saturating_add(frames(length)).min(found))
             }
-            Edits::Matroska(elements) => 0..found.saturating_sub(frames(elements.dropped(self.track))),
+            Edits::Matroska(elements) => 0..found.saturating_sub(frames(elements.dropped(self.track)).min(self.last)),
         };
         self.samples.truncate(heard.end * num_channels);
         self.samples.drain(..heard.start * num_channels);
         Ok(())
+    }
+
+    /// Refuses fewer packets of a track of Matroska than its blocks have.
+    fn check_count(&self, track: u32, count: u64) -> Result<(), Error> {
+        match &self.edits {
+            Edits::Matroska(elements) if elements.packets(track) != count => {
+                let expected = elements.packets(track);
+                Err(self.damaged(format!("{count} packets of {expected} can be read")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes the next packet of any track; `None` at the end.
@@ -304,13 +330,16 @@ impl Decoded {
     ) -> Result<Ended, Error> {
         let mut packet_samples = Vec::<f32>::new();
         let mut last_packet = Box::default();
-        let (begin, codec) = (self.samples.len(), decoder.codec_params().codec);
+        let (begin, codec, mut count) = (self.samples.len(), decoder.codec_params().codec, 0);
         loop {
             let (_, num_channels) = self.layout.unwrap_or((0, 1));
             let next = ((self.samples.len() - begin) / num_channels) as u64;
             let mut packet = match self.next_packet(format) {
                 Ok(Some(packet)) => packet,
-                Ok(None) => return Ok(Ended { is_chained: false, last_packet }),
+                Ok(None) => {
+                    self.check_count(track, count)?;
+                    return Ok(Ended { is_chained: false, last_packet });
+                }
                 Err(SymphoniaError::ResetRequired) => return Ok(Ended { is_chained: true, last_packet }),
                 Err(_) if promised > 0 && next >= promised => return Ok(Ended { is_chained: false, last_packet }),
                 Err(error) => return Err(self.error(error)),
@@ -318,6 +347,7 @@ impl Decoded {
             if packet.track_id != track {
                 continue;
             }
+            count += 1;
             if codec == CODEC_ID_MP3 && !has_length {
                 packet.trim_end = Duration::ZERO;
             }
@@ -341,6 +371,7 @@ impl Decoded {
                 return Err(formats::unread_encoding(self.container, changes));
             }
             let more = buffer.samples_interleaved();
+            self.last = more / found.1.max(1);
             if (self.samples.len() + more) as u64 > self.most {
                 return Err(Error::TooManySamples { limit: self.most });
             }

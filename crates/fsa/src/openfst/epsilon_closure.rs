@@ -104,7 +104,7 @@ impl<'a> Closure<'a> {
                 let new = Element { state, string: strings.append(string, self.machine.output(arc)), cost };
                 let place = self.places[state as usize] as usize;
                 if let Some(known) = subset.get_mut(place) {
-                    let better = gains(-f64::from(cost), -f64::from(known.cost), ROUNDING);
+                    let better = gains(-f64::from(cost), -f64::from(known.cost), 0.0, ROUNDING);
                     if known.string != new.string && !self.disambiguate {
                         let (first, second) = if better { (new, *known) } else { (*known, new) };
                         return Err(Obstacle::Strings(first.string, second.string));

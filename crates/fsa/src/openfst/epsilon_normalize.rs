@@ -265,7 +265,7 @@ impl<'a> Normalizer<'a> {
                     Ok(place) => {
                         let num_ways = self.ways.len();
                         let known = &mut self.ways[place as usize];
-                        if !gains(-cost, -known.cost, ROUNDING) {
+                        if !gains(-cost, -known.cost, 0.0, ROUNDING) {
                             continue;
                         }
                         // A path of more arcs than there are paths went round a cycle, and gained

@@ -92,10 +92,12 @@ pub(crate) fn distances_of_one(
 /// The relative error of sums of scores that were rounded.
 pub(crate) const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
-/// Returns `true` if a score is above the one before, by more than `rounding` times the larger.
+/// Returns `true` if a score is above the one before, by more than `rounding` times the largest of
+/// both and of the score of the last arc: around a level cycle the sum may end near 0.
 #[inline]
-pub(crate) fn gains(score: f64, before: f64, rounding: f64) -> bool {
-    score > before && (before == f64::NEG_INFINITY || score - before > rounding * score.abs().max(before.abs()))
+pub(crate) fn gains(score: f64, before: f64, last_arc: f64, rounding: f64) -> bool {
+    let largest = score.abs().max(before.abs()).max(last_arc.abs());
+    score > before && (before == f64::NEG_INFINITY || score - before > rounding * largest)
 }
 
 fn of_one(
@@ -165,7 +167,7 @@ fn best_in_few_sweeps(fsa: FsaView<'_>, rounding: f64, scores: &mut [f64]) -> Op
         for &at in entering.row(state) {
             let arc = &fsa.arcs()[at as usize];
             let (source, score) = (arc.states().0, scores[state] + f64::from(arc.score));
-            if gains(score, scores[source], rounding) {
+            if gains(score, scores[source], f64::from(arc.score), rounding) {
                 (scores[source], via[source]) = (score, at);
                 changed(source);
             }
@@ -256,7 +258,7 @@ impl<'a> Search<'a> {
         let to = &mut self.scores[link.to as usize];
         match semiring {
             Semiring::Log => *to = log_add(*to, score),
-            Semiring::Tropical if gains(score, *to, self.rounding) => {
+            Semiring::Tropical if gains(score, *to, f64::from(link.score), self.rounding) => {
                 *to = score;
                 self.via[link.to as usize] = (number(from), link.arc);
                 return true;

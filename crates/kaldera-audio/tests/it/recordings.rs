@@ -444,6 +444,35 @@ mod containers_of_tracks {
     }
 
     #[test]
+    fn boxes_in_boxes_without_end_are_no_recursion() {
+        let bytes = [&b"\0\0\0\x0cftypM4A "[..], &b"\0\0\0\0moov".repeat(20_000)].concat();
+        assert!(read(&bytes).is_err());
+        // Tags behind all boxes are no damage.
+        for tag in [&b"\n"[..], &[&b"TAG"[..], &[b' '; 125]].concat()] {
+            assert_eq!(read(&[M4A, tag].concat()).unwrap(), read(M4A).unwrap());
+        }
+    }
+
+    #[test]
+    fn spoilt_blocks_of_matroska_are_damage() {
+        let whole = read(VORBIS).unwrap();
+        // A block in the middle: its identifier, its length and its flags.
+        let blocks: Vec<usize> = (0..VORBIS.len()).filter(|&at| VORBIS[at..].starts_with(&[0xA3])).collect();
+        let mut refused = 0;
+        for at in blocks {
+            for (offset, value) in [(0, 0xAB), (0, 0x99)] {
+                let mut bytes = VORBIS.to_vec();
+                bytes[at + offset] = value;
+                match read(&bytes) {
+                    Ok(found) => assert_eq!(found.num_samples(), whole.num_samples(), "{at}"),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+        assert!(refused > 10, "{refused}");
+    }
+
+    #[test]
     fn an_edit_list_that_is_too_short_is_damage() {
         let at = M4A.windows(4).position(|kind| kind == b"elst").unwrap();
         let mut bytes = M4A.to_vec();
@@ -461,6 +490,8 @@ mod containers_of_tracks {
         assert_eq!((recording.num_samples(), recording.samp_freq()), (24_000, 48_000.0));
         let (amplitude, rest) = tone(&recording);
         assert!((amplitude / 4096.0 - 1.0).abs() < 0.1 && rest.abs() < 0.05, "{amplitude} {rest}");
+        // The samples that only fill the encoder are left out once.
+        assert_eq!(read(include_bytes!("audio/opus.mp4")).unwrap(), recording);
     }
 }
 

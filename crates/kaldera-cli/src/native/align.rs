@@ -60,9 +60,7 @@ fn align(call: Call<'_>) -> Result<ExitCode, CliError> {
     let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
     let read = decoding.files(&opened).into_iter().chain(Some(text.clone().into()).filter(|_| !text.is_empty()));
     let read: Vec<PathBuf> = read.collect();
-    if text.is_empty() && opened.inputs(&paths)?.utterances().iter().all(|one| one.text.is_none()) {
-        return Err(CliError::Usage("--text=FILE is missing, and the inputs have no texts".to_owned()));
-    }
+    let options = if text.is_empty() { options.with_texts_of_inputs() } else { options };
     let of = (settings.as_str(), &opened);
     options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
         let in_inputs: HashMap<&str, &str> =

@@ -70,7 +70,14 @@ impl Decoding {
     pub(super) fn open(&mut self, model: &Path) -> Result<Opened, CliError> {
         self.read_hotwords()?;
         match self.opened(model) {
-            Err(Error::ModelArchive { archive, .. }) => self.open_archives(model, &[archive]),
+            Err(Error::ModelArchive { path, archive }) => {
+                self.open_archives(model, &[archive]).map_err(|error| match error {
+                    CliError::Failed(reason) if !reason.contains(&*path.to_string_lossy()) => {
+                        CliError::Failed(format!("{}: key network.file: {reason}", path.display()))
+                    }
+                    error => error,
+                })
+            }
             Err(error) => Err(self.trouble(&error)),
             Ok(recognizer) => Ok(Opened::Recognizer(Box::new(recognizer))),
         }

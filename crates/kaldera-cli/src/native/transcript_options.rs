@@ -28,6 +28,8 @@ pub(super) struct TranscriptOptions {
     default_format: Format,
     /// Several hypotheses of a recording are written if the model gives them.
     writes_hypotheses: bool,
+    /// The inputs must have texts.
+    needs_texts: bool,
     captions: CaptionOptions,
     /// Characters per line of a caption, and lines.
     line_length: u64,
@@ -45,12 +47,26 @@ impl TranscriptOptions {
         );
         let captions = CaptionOptions::default();
         let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
-        Self { corpus, format: String::new(), default_format, writes_hypotheses: true, captions, line_length, lines }
+        Self {
+            corpus,
+            format: String::new(),
+            default_format,
+            writes_hypotheses: true,
+            needs_texts: false,
+            captions,
+            line_length,
+            lines,
+        }
     }
 
     /// Writes one hypothesis of each recording.
     pub(super) fn with_one_hypothesis(self) -> Self {
         Self { writes_hypotheses: false, ..self }
+    }
+
+    /// Refuses inputs without a text.
+    pub(super) fn with_texts_of_inputs(self) -> Self {
+        Self { needs_texts: true, ..self }
     }
 }
 
@@ -121,6 +137,9 @@ impl TranscriptOptions {
         let captions = self.captions()?;
         let run = corpus.run_with(tool, model.inputs(paths)?, quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
+        if self.needs_texts && inputs.utterances().iter().all(|one| one.text.is_none()) {
+            return Err(CliError::Usage("--text=FILE is missing, and the inputs have no texts".to_owned()));
+        }
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
             ("", "") => self.default_format,

@@ -222,7 +222,7 @@ class LiveRecognizer:
     """
 
     def __init__(self, recognizer: Recognizer, sample_rate: float | None = None):
-        rate = recognizer._model_rate() if sample_rate is None else sample_rate
+        rate = recognizer.sample_rate if sample_rate is None else sample_rate
         self._live = recognizer._live(rate)
         self._rate = rate
         self._partial = Transcript("", [])

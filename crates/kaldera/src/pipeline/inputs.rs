@@ -16,6 +16,8 @@ use kaldi_io::lines::{LineError, Lines};
 
 use crate::Error;
 
+pub(super) use self::tar::files_of_shar;
+
 /// Endings of the files that a folder is searched for.
 const AUDIO: &[&str] = &["wav", "wave", "aif", "aifc", "aiff", "au", "caf", "nist", "snd", "sph", "w64"];
 /// Of those that are compressed.

@@ -6,6 +6,7 @@ use kaldi_io::overwrite::ExistingFiles;
 use kaldi_io::rxfilename::{Rxfilename, classify};
 
 use crate::Error;
+use crate::pipeline::inputs::files_of_shar;
 use crate::pipeline::{Inputs, Source};
 
 /// The files of a data folder that are read with it.
@@ -22,7 +23,7 @@ impl Inputs {
         let lists = self.paths.iter().map(PathBuf::as_path);
         refuse_overwriting(lists, outputs)?;
         let of_folders = self.paths.iter().flat_map(|path| OF_DATA_FOLDERS.map(|name| path.join(name)));
-        let of_folders: Vec<_> = of_folders.collect();
+        let of_folders: Vec<_> = of_folders.chain(self.paths.iter().flat_map(|path| files_of_shar(path))).collect();
         refuse_overwriting(of_folders.iter().map(PathBuf::as_path), outputs)?;
         let sources = self.utterances().iter().filter_map(|utterance| utterance.source.path());
         refuse_overwriting(sources, outputs)

@@ -25,9 +25,8 @@ pub(super) fn check(folder: &Path, file: &Path, bounds: Bounds) -> Result<(), St
         let remedy = "copy it into the folder, or allow files outside (--allow-outside, Recognizer::open_outside)";
         Err(format!("'{}' is not in the model's folder: {remedy}", file.display()))
     };
-    let is_named_below = file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match bounds {
-        Bounds::Folder if !is_named_below => return outside(),
+        Bounds::Folder if !is_named_below(file) => return outside(),
         Bounds::Relative if file.has_root() || file.is_absolute() => return outside(),
         _ => {}
     }
@@ -38,6 +37,19 @@ pub(super) fn check(folder: &Path, file: &Path, bounds: Bounds) -> Result<(), St
     }
     let is_inside = || Some(fs::canonicalize(&path).ok()?.starts_with(fs::canonicalize(folder).ok()?));
     if bounds == Bounds::Folder && is_inside() != Some(true) { outside() } else { Ok(()) }
+}
+
+/// Returns the problem of the name of a file without a folder.
+pub(super) fn check_name(file: &Path) -> Result<(), String> {
+    match is_named_below(file) {
+        true => Ok(()),
+        false => Err(format!("'{}' is not the name of a file of the model", file.display())),
+    }
+}
+
+/// Returns `true` if a path names a file of a folder, and none above it.
+fn is_named_below(file: &Path) -> bool {
+    file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ impl ModelFiles<'_> {
     fn check(&self, file: &Path, bounds: Bounds) -> Result<(), String> {
         match self {
             Self::Folder(folder) => confinement::check(folder, file, bounds),
-            Self::Memory(_) => Ok(()),
+            Self::Memory(_) => confinement::check_name(file),
         }
     }
 }
@@ -243,13 +243,11 @@ impl<'f> Model<'f> {
     /// # Errors
     /// An error with the key of an ONNX file whose files of weights cannot be determined.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, Error> {
-        let NetworkFile { file, predictor, joiner, .. } = &self.description.network;
         if let ModelFiles::Memory(_) = self.files {
             return Ok(vec![]);
         }
-        let networks = [("network.file", file), ("network.predictor", predictor), ("network.joiner", joiner)];
-        let mut files = self.files_of_decoder();
-        for (key, file) in networks.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?))) {
+        let mut files = self.files_without_network();
+        for (key, file) in self.networks() {
             files.push(self.path(file));
             if ending(file) == "onnx" {
                 files.extend(self.weights_beside(key, file)?);
@@ -258,8 +256,25 @@ impl<'f> Model<'f> {
         Ok(files)
     }
 
-    /// Returns the files that the decoder is read from; none in memory.
+    /// Returns the files that the decoder is read from, with the network if it is there, as it may
+    /// have the subsampling; none in memory.
     pub(super) fn files_of_decoder(&self) -> Vec<PathBuf> {
+        let mut files = self.files_without_network();
+        for (key, file) in self.networks() {
+            files.extend(Some(self.path(file)).filter(|file| file.is_file()));
+            files.extend(self.weights_beside(key, file).unwrap_or_default());
+        }
+        files
+    }
+
+    /// Returns the files of networks, with their keys.
+    fn networks(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let NetworkFile { file, predictor, joiner, .. } = &self.description.network;
+        let networks = [("network.file", file), ("network.predictor", predictor), ("network.joiner", joiner)];
+        networks.into_iter().filter_map(|(key, file)| Some((key, file.as_deref()?)))
+    }
+
+    fn files_without_network(&self) -> Vec<PathBuf> {
         let ModelFiles::Folder(folder) = &self.files else { return vec![] };
         let Description { tokens, network, graph, graph_words, lexicon, language_model, decoding, .. } =
             &self.description;
@@ -516,10 +531,14 @@ impl<'f> Model<'f> {
     pub(super) fn times_of_archive(&self) -> Result<FrameTimes, Error> {
         let Description { subsampling, features, network, .. } = &self.description;
         let NetworkFile { file, runtime, inputs, layers, .. } = network;
-        if network.archive().is_some()
-            && (features.is_some() || runtime.is_some() || inputs.is_some() || !layers.is_empty())
-        {
-            return Err(self.refuse("network.file", "an archive of log-probabilities has no features and layers"));
+        let of_networks = [
+            ("features", features.is_some()),
+            ("network.runtime", runtime.is_some()),
+            ("network.inputs", inputs.is_some()),
+            ("network.layers", !layers.is_empty()),
+        ];
+        if let Some((key, _)) = of_networks.into_iter().find(|(_, is_there)| network.archive().is_some() && *is_there) {
+            return Err(self.refuse(key, "an archive of log-probabilities has none: leave it out"));
         }
         let front_end = features.as_ref().map(|_| self.front_end()).transpose()?;
         let subsampling = match subsampling {

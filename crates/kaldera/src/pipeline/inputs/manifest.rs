@@ -87,7 +87,7 @@ fn is_list(file: &mut dyn BufRead) -> io::Result<bool> {
     loop {
         let begin = file.fill_buf()?;
         match begin.first() {
-            Some(0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r') => file.consume(1),
+            Some(0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n') => file.consume(1),
             first => return Ok(first == Some(&b'[')),
         }
     }
@@ -173,7 +173,11 @@ pub(super) fn cut(entry: &Value, found: Option<Source>) -> Result<Utterance, &'s
         (_, Some(channel)) => Some(channel),
         (_, None) => return Err("its 'channel' is no number from 0"),
     };
-    let [speaker, text] = ["speaker", "text"].map(|name| entry["supervisions"][0][name].as_str().map(str::to_owned));
+    let speaker = entry["supervisions"][0]["speaker"].as_str().map(str::to_owned);
+    // Of all its segments, in their order.
+    let texts = entry["supervisions"].as_array().into_iter().flatten().filter_map(|one| one["text"].as_str());
+    let texts: Vec<&str> = texts.collect();
+    let text = (!texts.is_empty()).then(|| texts.join(" "));
     let span = Some(Span { start, end: Some(start + duration) });
     let recording = entry["recording"]["id"].as_str().map(str::to_owned);
     let source = found.map_or_else(|| source(&entry["recording"]), Ok)?;

@@ -10,9 +10,9 @@
 //! An archive is not unpacked. Its names are keys and never paths; the samples are read where they
 //! are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
@@ -29,19 +29,26 @@ pub(super) fn is_one(path: &Path) -> bool {
 }
 
 /// Lists the recordings of an archive, in its order. A member with another extension than audio
-/// files have is passed over; `txt` and `json` with the key of the recording before them have its
-/// text.
+/// files have is passed over; `txt` and `json` next to a recording of the same name have its text.
 pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
-    let mut stem = None;
+    // The files of one name follow each other, in any order.
+    let (mut stem, mut text, mut audio) = (PathBuf::new(), None, None);
     for_each_member(path, inputs, |member, reader, inputs| {
-        let is_of_last = stem.as_ref() == Some(&stem_of(&member.name));
+        if stem_of(&member.name) != stem {
+            (stem, text, audio) = (stem_of(&member.name), None, None);
+        }
         if is_audio(&member.name) {
-            stem = Some(stem_of(&member.name));
-            inputs.utterances.push(Utterance::new(key_of_member(&member.name), member.into_source(path)));
-        } else if let Some(utterance) = inputs.utterances.last_mut().filter(|_| is_of_last && member.len <= MOST_TEXT) {
+            let mut utterance = Utterance::new(key_of_member(&member.name), member.into_source(path));
+            utterance.text.clone_from(&text);
+            audio = Some(inputs.utterances.len());
+            inputs.utterances.push(utterance);
+        } else if member.len <= MOST_TEXT {
             let mut bytes = vec![];
             reader.read_to_end(&mut bytes)?;
-            utterance.text = text_of(&member.name, &bytes).or(utterance.text.take());
+            text = text_of(&member.name, &bytes).or(text.take());
+            if let Some(at) = audio {
+                inputs.utterances[at].text.clone_from(&text);
+            }
         }
         Ok(())
     })
@@ -52,36 +59,50 @@ pub(super) fn is_shar(folder: &Path) -> bool {
     !shards(folder).unwrap_or_default().is_empty()
 }
 
+/// Returns the lists and archives of a folder of Shar; none of another folder.
+pub(crate) fn files_of_shar(folder: &Path) -> Vec<PathBuf> {
+    shards(folder).unwrap_or_default().into_iter().flat_map(|(cuts, recordings)| [cuts, recordings]).flatten().collect()
+}
+
 /// Lists the cuts of a folder of Shar, shard by shard.
 pub(super) fn add_shar(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
-    for (cuts, recordings) in shards(folder).map_err(|source| Error::Read { path: folder.to_owned(), source })? {
-        let mut members = vec![];
+    for shard in shards(folder).map_err(|source| Error::Read { path: folder.to_owned(), source })? {
+        let (cuts, recordings) = match shard {
+            (Some(cuts), Some(recordings)) => (cuts, recordings),
+            (Some(path), None) | (None, Some(path)) => {
+                let source = io::Error::new(io::ErrorKind::NotFound, "the other file of its shard is missing");
+                inputs.reject(Error::Read { path, source });
+                continue;
+            }
+            (None, None) => continue,
+        };
+        let mut members = HashMap::new();
         for_each_member(&recordings, inputs, |member, _, _| {
             if is_audio(&member.name) {
-                members.push(member);
+                members.insert(stem_of(&member.name), member);
             }
             Ok(())
         })?;
-        let mut members = members.into_iter();
         manifest::for_each_entry(&cuts, inputs, &mut |cut| {
-            let member = members.next().ok_or("its shard has fewer recordings than cuts")?;
-            let stem = stem_of(&member.name);
-            if cut["id"].as_str().is_none_or(|id| Path::new(id) != stem) {
-                return Err("the recording at its place in the shard has another name");
-            }
+            let member = cut["id"].as_str().and_then(|id| members.remove(Path::new(id)));
+            let member = member.ok_or("its shard has no recording of this name")?;
             manifest::cut(cut, Some(member.into_source(&recordings)))
         })?;
-        if members.next().is_some() {
-            let source = io::Error::new(io::ErrorKind::InvalidData, "it has more recordings than its shard has cuts");
+        if !members.is_empty() {
+            let message = format!("{} recordings of it belong to no cut of its shard", members.len());
+            let source = io::Error::new(io::ErrorKind::InvalidData, message);
             inputs.reject(Error::Read { path: recordings, source });
         }
     }
     Ok(())
 }
 
-/// The lists and archives of a folder of Shar, in the order of their numbers.
-fn shards(folder: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
-    let mut shards: BTreeMap<String, (Option<PathBuf>, Option<PathBuf>)> = BTreeMap::new();
+/// A list of cuts and an archive of recordings.
+type Shard = (Option<PathBuf>, Option<PathBuf>);
+
+/// The shards of a folder of Shar, in the order of their numbers; none unless one is whole.
+fn shards(folder: &Path) -> io::Result<Vec<Shard>> {
+    let mut shards: BTreeMap<String, Shard> = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -94,7 +115,8 @@ fn shards(folder: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
             _ => {}
         }
     }
-    Ok(shards.into_values().filter_map(|(cuts, recordings)| Some((cuts?, recordings?))).collect())
+    let is_whole = |shard: &Shard| shard.0.is_some() && shard.1.is_some();
+    Ok(if shards.values().any(is_whole) { shards.into_values().collect() } else { vec![] })
 }
 
 /// A file in an archive.
@@ -123,26 +145,75 @@ fn for_each_member(
     let file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
     let mut archive = tar::Archive::new(BufReader::new(file));
+    let mut end = 0;
     for entry in archive.entries_with_seek().map_err(unreadable)? {
         let taken = entry.and_then(|mut entry| {
-            if !entry.header().entry_type().is_file() {
-                return Ok(());
-            }
             let member =
                 Member { name: entry.path()?.into_owned(), offset: entry.raw_file_position(), len: entry.size() };
+            let refuse = |kind, message: String| Err(io::Error::new(kind, message));
+            let name = member.name.display();
+            let kind = entry.header().entry_type();
+            if kind.is_dir() {
+                end = member.offset;
+                return Ok(());
+            }
             if member.offset.checked_add(member.len).is_none_or(|end| end > size) {
-                let name = member.name.display();
-                let message = format!("truncated: it ends within {name}; copy it again");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+                return refuse(
+                    io::ErrorKind::UnexpectedEof,
+                    format!("truncated: it ends within {name}; copy it again"),
+                );
+            }
+            end = member.offset + member.len.next_multiple_of(BLOCK);
+            if !kind.is_file() {
+                return match is_audio(&member.name) {
+                    true => refuse(
+                        io::ErrorKind::Unsupported,
+                        format!("{name} is a link or a sparse file, which is not read"),
+                    ),
+                    false => Ok(()),
+                };
             }
             take(member, &mut entry, inputs)
         });
-        if let Err(source) = taken {
-            inputs.reject(unreadable(source));
-            break;
+        match taken {
+            Ok(()) => {}
+            Err(source) if source.kind() == io::ErrorKind::Unsupported => inputs.reject(unreadable(source)),
+            Err(source) => {
+                inputs.reject(unreadable(source));
+                return Ok(());
+            }
         }
     }
+    check_end(path, end).unwrap_or_else(|source| inputs.reject(unreadable(source)));
     Ok(())
+}
+
+/// Bytes of a block, of which headers and contents are whole ones.
+const BLOCK: u64 = 512;
+
+/// Checks that an archive ends with a block of zeros, and that nothing follows.
+fn check_end(path: &Path, end: u64) -> io::Result<()> {
+    let mut file = BufReader::new(File::open(path)?);
+    file.seek(SeekFrom::Start(end))?;
+    let mut zeros = 0;
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.iter().any(|&byte| byte != 0) {
+            let message = "more follows its end, as of archives that were joined: give each as a file";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        match bytes.len() {
+            0 if zeros < BLOCK => {
+                let message = "truncated: it has no end; copy it again";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+            }
+            0 => return Ok(()),
+            len => {
+                zeros += len as u64;
+                file.consume(len);
+            }
+        }
+    }
 }
 
 /// Returns `true` for the names of audio, even of a format that is not read: such a member fails by
@@ -204,8 +275,8 @@ mod tests {
             ("b/one.wav", &b"1"[..]),
             ("b/one.txt", b"a b\n"),
             ("b/one.cls", b"7"),
-            ("a two.flac", b"22"),
             ("a two.json", br#"{"text": "c", "speaker": 1}"#),
+            ("a two.flac", b"22"),
             ("../../etc/three.wav", b"333"),
             ("other.txt", b"of none"),
         ];
@@ -229,7 +300,8 @@ mod tests {
         archive(&path, &[("a.wav", &samples), ("b.wav", &samples), ("c.wav", &samples)]);
         let bytes = fs::read(&path).unwrap();
         // Headers are blocks of 512 bytes, contents whole blocks.
-        for (end, count) in [(3 * 1536 - 600, 2), (1536 + 100, 1), (1536 + 600, 1)] {
+        // The last one ends where a header should be.
+        for (end, count) in [(3 * 1536 - 600, 2), (1536 + 100, 1), (1536 + 600, 1), (2 * 1536, 2)] {
             fs::write(&path, &bytes[..end]).unwrap();
             let (found, rejected) = listed(&path);
             assert_eq!((found.len(), rejected.len()), (count, 1), "{end} {rejected:?}");
@@ -240,6 +312,11 @@ mod tests {
         fs::write(&path, &spoilt).unwrap();
         let (found, rejected) = listed(&path);
         assert_eq!((found.len(), rejected.len()), (1, 1), "{rejected:?}");
+        // Archives that were joined.
+        fs::write(&path, [&bytes[..], &bytes].concat()).unwrap();
+        let (found, rejected) = listed(&path);
+        assert_eq!((found.len(), rejected.len()), (3, 1), "{rejected:?}");
+        assert!(rejected[0].contains("more follows its end"), "{rejected:?}");
         fs::write(&path, [0; 1024]).unwrap();
         assert!(matches!(Inputs::from_paths([&path]), Err(Error::EmptyInput { .. })));
     }
@@ -263,7 +340,11 @@ mod tests {
         let (found, rejected) = listed(folder.path());
         let keys: Vec<_> = found.iter().map(|(key, text)| (key.as_str(), text.as_deref().unwrap())).collect();
         assert_eq!(keys, [("a", "x a"), ("b", "x b")]);
-        assert!(rejected[0].contains("jsonl:1: the recording at its place") && rejected[1].contains("fewer"));
-        assert_eq!(rejected.len(), 2);
+        let expected =
+            ["jsonl:1: its shard has no", "jsonl:2: its shard has no", "1 recordings of it belong to no cut"];
+        assert!(rejected.len() == 3 && rejected.iter().zip(expected).all(|(error, text)| error.contains(text)));
+        fs::remove_file(at("recording.000001.tar")).unwrap();
+        let (_, rejected) = listed(folder.path());
+        assert!(rejected.len() == 1 && rejected[0].contains("cuts.000001.jsonl"), "{rejected:?}");
     }
 }

@@ -176,6 +176,10 @@ impl Seek for PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         live().names.remove(&*self.name);
+        if self.is_kept && !self.has_failed {
+            // The length of the file decides. An error leaves it as it is.
+            let _ = self.writer.flush();
+        }
         if self.is_kept && self.file().metadata().is_ok_and(|metadata| metadata.len() == 0) {
             self.name.disable_cleanup(false);
         }

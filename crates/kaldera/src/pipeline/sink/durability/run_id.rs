@@ -47,7 +47,7 @@ impl RunId {
         };
         for utterance in inputs {
             hash.add(utterance.key.as_bytes());
-            let about = (utterance.span, utterance.channel, &utterance.speaker);
+            let about = (utterance.span, utterance.channel, &utterance.speaker, &utterance.text);
             hash.add(format!("{about:?}").as_bytes());
             match &utterance.source {
                 Source::File(path) => {
@@ -59,6 +59,13 @@ impl RunId {
                     if let Ok(Rxfilename::File { path } | Rxfilename::Offset { path, .. }) = classify(rxfilename) {
                         hash.add_number(size_of(path.as_ref()));
                     }
+                }
+                Source::Member { archive, name, offset, len } => {
+                    hash.add(archive.as_os_str().as_encoded_bytes());
+                    hash.add(name.as_bytes());
+                    [size_of(archive), Some(*offset), Some(*len)]
+                        .into_iter()
+                        .for_each(|number| hash.add_number(number));
                 }
                 Source::Samples(recording) => {
                     hash.add(format!("{recording:?}").as_bytes());
