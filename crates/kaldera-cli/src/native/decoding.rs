@@ -71,12 +71,13 @@ impl Decoding {
         self.read_hotwords()?;
         match self.opened(model) {
             Err(Error::ModelArchive { path, archive }) => {
-                self.open_archives(model, &[archive]).map_err(|error| match error {
-                    CliError::Failed(reason) if !reason.contains(&*path.to_string_lossy()) => {
+                let read = Archives::read(&[archive]).map_err(|error| match error {
+                    CliError::Failed(reason) => {
                         CliError::Failed(format!("{}: key network.file: {reason}", path.display()))
                     }
                     error => error,
-                })
+                });
+                self.with_archives(model, read?)
             }
             Err(error) => Err(self.trouble(&error)),
             Ok(recognizer) => Ok(Opened::Recognizer(Box::new(recognizer))),
@@ -98,7 +99,10 @@ impl Decoding {
 
     /// Reads archives, and opens the decoder of a model's folder for them.
     pub(super) fn open_archives(&mut self, model: &Path, paths: &[PathBuf]) -> Result<Opened, CliError> {
-        let (archives, columns) = Archives::read(paths)?;
+        self.with_archives(model, Archives::read(paths)?)
+    }
+
+    fn with_archives(&mut self, model: &Path, (archives, columns): (Archives, usize)) -> Result<Opened, CliError> {
         Ok(Opened::Archives(Box::new(self.decoder(model, columns)?), archives))
     }
 
