@@ -181,7 +181,7 @@ fn log_probabilities_are_decoded_without_a_network() {
     assert!(matches!(&error, kaldera::Error::ModelArchive { archive, .. } if archive.ends_with("posteriors.ark")));
     assert!(["network.file", "'kaldera decode'", "AnyDecoder"].iter().all(|said| error.to_string().contains(said)));
     write_decoder(folder.path(), "network = { file = 'posteriors.ark', inputs = 20 }");
-    assert!(refused(4).to_string().contains("no features and layers"));
+    assert!(refused(4).to_string().contains("key network.inputs: an archive of log-probabilities has none"));
     fs::write(folder.path().join("outputs.txt"), "one one\nnone -\nzwei two\n- <blk>\ndrei three\ntwo two\n").unwrap();
     write_decoder(folder.path(), "network = { outputs = 'outputs.txt' }");
     assert!(refused(4).to_string().contains("tokens for 6 outputs, and the network has 4"));
