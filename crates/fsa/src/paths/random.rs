@@ -68,9 +68,9 @@ fn real(x: usize) -> f64 {
     x as f64
 }
 
-/// Draws paths: `points` makes for each FSA and path a function that returns the next point in [0,
-/// 1) for choosing an arc of a state. Its argument is the remainder of the last point after the
-/// last choice, scaled to [0, 1) again.
+/// Draws paths: `points` makes for each FSA and path a function that returns the next point for
+/// choosing an arc of a state, at least 0 and below 1. Its argument is the remainder of the last
+/// point after the last choice, scaled to that range again.
 fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     fsas: &F,
     num_paths: usize,

@@ -176,7 +176,7 @@ impl TranscriptOptions {
                 None
             }
             _ if corpus.resume => {
-                let id = RunId::new(settings, inputs).with_files(&model.files()).map_err(trouble)?;
+                let id = RunId::new(settings, inputs).with_files(model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }

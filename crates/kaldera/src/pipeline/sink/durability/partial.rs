@@ -221,9 +221,12 @@ pub(in crate::pipeline::sink) fn publish(mut files: Vec<PartialFile>, record: Op
     outcome
 }
 
-/// The renames of [`publish`], and the names that old files are set aside under, which are removed
-/// when dropped.
-fn renames(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<(PathBuf, PathBuf)>, Vec<TempPath>)> {
+/// Renames from one path to another, and the names that old files are set aside under, which are
+/// removed when dropped.
+type Renames = (Vec<(PathBuf, PathBuf)>, Vec<TempPath>);
+
+/// Returns the renames of [`publish`].
+fn renames(files: &[PartialFile], record: Option<&Path>) -> io::Result<Renames> {
     let (mut renames, mut aside) = (Vec::new(), Vec::new());
     // Removes the remains of a process that was killed at this point; for the files themselves
     // this has been done.
