@@ -397,7 +397,7 @@ def test_segments_are_parts_of_recordings(tmp_path):
         kaldera.ReadHelper(f"ark:{tmp_path}/wav.ark", where)
 
 
-AUDIO = pathlib.Path(__file__).resolve().parents[2] / "kaldera" / "tests" / "it" / "audio"
+AUDIO = pathlib.Path(__file__).resolve().parents[2] / "kaldera-audio" / "tests" / "it" / "audio"
 
 
 def test_audio_of_all_formats_is_read_from_paths_bytes_and_files(tmp_path):

@@ -100,7 +100,8 @@ impl RecognizerStream {
     /// Takes more samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// [`kaldera_audio::Error::NotFiniteSample`]; errors of the features, the network and the decoder.
+    /// [`kaldera_audio::Error::NotFiniteSample`]; errors of the features, the network and the
+    /// decoder.
     pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         let samples = match samples.into() {
             Samples::F32(samples) => samples,
