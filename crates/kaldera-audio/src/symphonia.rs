@@ -59,47 +59,39 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
         check_layout("FLAC", 1, f64::from(u32::from_be_bytes([0, high, middle, low]) >> 4))?;
     }
     let all = |range: Range<usize>| vec![Part { range, has_length: true }];
-    // Behind a tag.
-    let (mut bytes, mut edits) = match container {
-        Format::Other { name: MP4 | MATROSKA } => (Cow::Borrowed(&bytes[begin..]), Edits::None),
-        _ => (Cow::Borrowed(bytes), Edits::None),
-    };
+    let (mut mended, mut edits) = (Cow::Borrowed(bytes), Edits::None);
     let (name, parts, damage) = match container {
         Format::Other { name: "Ogg" } => {
             let Pages { len, damage, .. } = Pages::read(&bytes[begin..], "Ogg");
             ("Ogg", all(begin..begin + len), damage)
         }
-        Format::Other { name: "FLAC" } => ("FLAC", flac_streams(&bytes, begin), None),
+        Format::Other { name: "FLAC" } => ("FLAC", flac_streams(bytes, begin), None),
         Format::Other { name: MP4 } => {
-            let mut boxes = Boxes::read(&bytes);
+            let mut boxes = Boxes::read(&bytes[begin..]);
             let damage = boxes.damage.take();
-            if damage.is_some() {
-                bytes = Cow::Owned(boxes.mended(&bytes));
-            }
+            mended = if damage.is_some() { boxes.mended(&bytes[begin..]).into() } else { bytes[begin..].into() };
             edits = Edits::Mp4(boxes);
-            (MP4, all(0..bytes.len()), damage)
+            (MP4, all(0..mended.len()), damage)
         }
         Format::Other { name: MATROSKA } => {
-            let mut elements = Elements::read(&bytes);
+            let mut elements = Elements::read(&bytes[begin..]);
             let damage = elements.damage.take();
-            if damage.is_some() {
-                bytes = Cow::Owned(elements.mended(&bytes));
-            }
+            mended = if damage.is_some() { elements.mended(&bytes[begin..]).into() } else { bytes[begin..].into() };
             edits = Edits::Matroska(elements);
-            (MATROSKA, all(0..bytes.len()), damage)
+            (MATROSKA, all(0..mended.len()), damage)
         }
         Format::Wave => ("WAV", all(begin..bytes.len()), None),
-        _ => match Frames::read(&bytes) {
+        _ => match Frames::read(bytes) {
             Some(Frames { parts, damage }) => ("MP3", parts, damage),
             None if begin > 0 => {
                 let message = "no frame follows its ID3 tag".to_owned();
                 return Err(Error::Decoder { format: "MP3", message });
             }
-            None => return Err(formats::not_audio(&bytes)),
+            None => return Err(formats::not_audio(bytes)),
         },
     };
     let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most, edits, track: 0, last: 0 };
-    let ended = parts.iter().try_for_each(|part| decoded.read_part(&bytes[part.range.clone()], part.has_length));
+    let ended = parts.iter().try_for_each(|part| decoded.read_part(&mended[part.range.clone()], part.has_length));
     let ended = match (ended, damage) {
         (Err(error @ (Error::TooManySamples { .. } | Error::NoMemory { .. })), _) => Err(error),
         (_, Some(damage)) => Err(damage),

@@ -238,7 +238,7 @@ impl Meeting {
         self.states.bytes_with_one_more() + self.made.builder.ends.capacity() * size_of::<usize>()
     }
 
-    /// Checks the limit for so many more arcs.
+    /// Checks the limit for this number of additional arcs.
     fn check_limit(&self, more: usize) -> Result<(), Error> {
         let arcs = self.made.builder.arcs.len();
         let needed = self.bytes_of_states() + (arcs + more) * BYTES_OF_ARC;

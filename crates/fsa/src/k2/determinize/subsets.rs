@@ -55,7 +55,7 @@ impl Packed {
     }
 }
 
-/// States of the result that are to be expanded next, and all subsets and steps so far.
+/// States of the result to expand next, and all subsets and steps so far.
 #[derive(Debug, Default)]
 pub(super) struct Subsets {
     /// Number of the first of `states`; the others follow.
