@@ -132,7 +132,7 @@ def main():
     kaldera, data = sys.argv[1:]
     print("| decoder | hot words | " + " | ".join(BONUSES) + " |\n|---|---|" + "--:|" * len(BONUSES))
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(pathlib.Path(kaldera).resolve(), data, folder)
+        bench = Bench(pathlib.Path(kaldera).resolve(), pathlib.Path(data).resolve(), folder)
         bench.digits()
         bench.read_speech()
 
