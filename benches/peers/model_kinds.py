@@ -6,15 +6,20 @@ decoder, give the same scores.
 """
 
 import json
+import logging
 import re
+import shutil
 import zlib
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
 
 FLOAT, HALF, INT32, INT64, BOOL = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
+# It advises a preparation of large networks for each file.
+logging.getLogger().setLevel(logging.ERROR)
 HIDDEN = 16
 # Bonus of a token that separates words, and of special ones other than tags of a language.
 SPECIAL, RARE, TAG = {" ": 6.0, "|": 6.0}, -30.0, re.compile("<[a-z]{2}-[A-Z]{2}>")
@@ -90,7 +95,8 @@ class Network:
     def log_softmax(self, scores: str, name: str) -> str:
         return self("LogSoftmax", scores, name=name, axis=-1)
 
-    def save(self, path: Path, inputs, outputs, metadata=None) -> None:
+    def save(self, path: Path, inputs, outputs, metadata=None, apart: bool = False) -> None:
+        """Writes the file; if `apart`, the weights go into a file next to it."""
         tensor = helper.make_tensor_value_info
         graph = helper.make_graph(
             self.nodes, "network", [tensor(*one) for one in inputs], [tensor(*one) for one in outputs],
@@ -100,7 +106,7 @@ class Network:
         helper.set_model_props(model, {key: str(value) for key, value in (metadata or {}).items()})
         onnx.checker.check_model(model)
         path.parent.mkdir(parents=True, exist_ok=True)
-        onnx.save(model, path)
+        onnx.save(model, path, save_as_external_data=apart, location=f"{path.name}.data", size_threshold=0)
 
 
 def listed(path: Path, tokens) -> None:
@@ -178,21 +184,45 @@ def nemo_split(folder: Path, family: str, tokens: list, layers: int, durations: 
     )  # fmt: skip
 
 
+def microsoft_split(folder: Path, family: str, tokens: list, layers: int, durations: int) -> None:
+    """Decoder and joint as the tools of onnxruntime-genai export them: the joint takes rows."""
+    states, following = ["h_in", "c_in"], ["h_out", "c_out"]
+    net = Network(family + "p")
+    predicted = lstms(net, "targets", states, following, len(tokens), HIDDEN, layers)
+    net("Transpose", predicted, name="decoder_output", perm=[0, 2, 1])
+    net("Identity", "target_length_orig", name="target_length")
+    net.save(
+        folder / "decoder.onnx",
+        [("targets", INT64, ["B", "U"]), ("target_length_orig", INT64, ["B"]), *((name, FLOAT, [layers, "B", HIDDEN]) for name in states)],
+        [("decoder_output", FLOAT, ["B", HIDDEN, "U"]), ("target_length", INT64, ["B"]), *((name, FLOAT, [layers, "B", HIDDEN]) for name in following)],
+    )
+    net = Network(family + "j")
+    joined(net, "encoder_output", "decoder_output", tokens, len(tokens) - 1, HIDDEN, durations, "joint_output")
+    net.save(
+        folder / "joint.onnx", [("encoder_output", FLOAT, ["B", "T", HIDDEN]), ("decoder_output", FLOAT, ["B", "U", HIDDEN])],
+        [("joint_output", FLOAT, ["B", "T", "U", len(tokens) + durations])],
+    )  # fmt: skip
+    (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in [*tokens[:-1], "<blank>"]), encoding="utf-8")
+    if durations:
+        config = {"durations": list(range(durations)), "num_extra_outputs": durations, "vocab_size": len(tokens), "blank_id": len(tokens) - 1}
+        (folder / "tdt_config.json").write_text(json.dumps(config))
+
+
 def nemo_transducer(folder: Path, durations: int) -> None:
-    """Folder `fused` as NeMo exports it, `split` as sherpa-onnx has it."""
+    """Folder `fused` as NeMo exports it, `int8` with its weights of 8 bits, `split` as sherpa-onnx has it, `joint` as Microsoft."""
     mels, layers, tokens = (128 if durations else 80), 2, ["<unk>", *PIECES, "<blk>"]
     blank, family = len(tokens) - 1, f"nemo-transducer-{durations}"
     metadata = {
         **NEMO, "model_type": "EncDecRNNTBPEModel", "vocab_size": blank, "pred_rnn_layers": layers, "pred_hidden": HIDDEN, "feat_dim": mels,
         "url": "https://huggingface.co/nvidia/" + ("parakeet-tdt-0.6b-v3" if durations else "parakeet-rnnt-0.6b"),
     }  # fmt: skip
-    for form, name, props in (("fused", "encoder-model.onnx", None), ("split", "encoder.onnx", metadata)):
+    for form, name, props in (("fused", "encoder-model.onnx", None), ("split", "encoder.onnx", metadata), ("joint", "encoder.onnx", None)):
         net = Network(family)
         net("Identity", net.subsampled("audio_signal", mels, 8), name="outputs")
         net.length("length", 8, "encoded_lengths")
         net.save(
             folder / form / name, [("audio_signal", FLOAT, ["B", mels, "T"]), ("length", INT64, ["B"])],
-            [("outputs", FLOAT, ["B", HIDDEN, "T_out"]), ("encoded_lengths", INT64, ["B"])], props,
+            [("outputs", FLOAT, ["B", HIDDEN, "T_out"]), ("encoded_lengths", INT64, ["B"])], props, apart=form == "fused",
         )  # fmt: skip
     scores = ["B", "T", "U", len(tokens) + durations]
     targets = [("targets", INT32, ["B", "U"]), ("target_length", INT32, ["B"])]
@@ -209,10 +239,16 @@ def nemo_transducer(folder: Path, durations: int) -> None:
     )
 
     nemo_split(folder / "split", family, tokens, layers, durations)
+    microsoft_split(folder / "joint", family, tokens, layers, durations)
     listed(folder / "fused/vocab.txt", tokens)
     listed(folder / "split/tokens.txt", tokens)
     config = {"model_type": "nemo-conformer-tdt" if durations else "nemo-conformer-rnnt", "features_size": mels}
     configured(folder / "fused", **config, subsampling_factor=8)
+    (folder / "int8").mkdir()
+    for name, kind in (("encoder-model", QuantType.QUInt8), ("decoder_joint-model", QuantType.QInt8)):
+        quantize_dynamic(folder / f"fused/{name}.onnx", folder / f"int8/{name}.int8.onnx", weight_type=kind)
+    for name in ("vocab.txt", "config.json"):
+        shutil.copy(folder / "fused" / name, folder / "int8" / name)
 
 
 def nemo_rnnt(folder: Path) -> None:

@@ -148,11 +148,11 @@ def of_parts(constructor: Callable, parts: str = "", tokens: str = "tokens.txt",
     )
 
 
-def with_onnx_asr(kind: str, front: Optional[Callable] = None, factor: int = 0, symbols: int = 0) -> Callable:
+def with_onnx_asr(kind: str, front: Optional[Callable] = None, factor: int = 0, symbols: int = 0, precision: Optional[str] = None) -> Callable:
     """Perhaps with another front end; `factor` gives networks with CTC the length T // factor, as sherpa-onnx does."""
 
     def recognise(folder: Path, paths: list) -> list:
-        model = onnx_asr.load_model(kind, folder).with_timestamps()
+        model = onnx_asr.load_model(kind, folder, quantization=precision).with_timestamps()
         if front:
             model.asr._preprocessor = features
         if symbols:
@@ -224,7 +224,9 @@ T_ONE = {ONNX_ASR: ("plain", with_onnx_asr("t-one-ctc")), SHERPA: ("sherpa", onl
 VOSK = {ONNX_ASR: (".", with_onnx_asr("vosk")), SHERPA: (".", offline(of_parts(OFF.from_transducer, "am-onnx", "lang/tokens.txt")))}
 ROWS = [
     Row("NeMo TDT, fused", kinds.nemo_tdt, "fused", TDT, ONNX_ASR),
+    Row("NeMo TDT, int8", kinds.nemo_tdt, "int8", {ONNX_ASR: ("int8", with_onnx_asr("nemo-conformer-tdt", precision="int8"))}, ONNX_ASR),
     Row("NeMo TDT, split", kinds.nemo_tdt, "split", TDT, ONNX_ASR),
+    Row("NeMo TDT, Microsoft's", kinds.nemo_tdt, "joint", TDT, ONNX_ASR, ["--normalize=per_feature"]),
     Row("NeMo RNN-T, fused", kinds.nemo_rnnt, "fused", RNNT, ONNX_ASR),
     Row("NeMo RNN-T, split", kinds.nemo_rnnt, "split", RNNT, ONNX_ASR),
     Row("NeMo CTC", kinds.nemo_ctc, "plain", NEMO_CTC, ONNX_ASR, ["--normalize=per_feature"]),
