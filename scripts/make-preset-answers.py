@@ -42,7 +42,7 @@ import numpy as np
 import snfa.stft
 import torch
 import whisper as openai_whisper
-from onnx_asr.preprocessors.numpy_preprocessor import KaldiPreprocessorNumpy, NemoPreprocessorNumpy
+from onnx_asr.preprocessors.numpy_preprocessor import GigaamPreprocessorNumpy, KaldiPreprocessorNumpy, NemoPreprocessorNumpy
 from onnx_asr.preprocessors.preprocessor import OnnxPreprocessor
 from transformers import Gemma4AudioFeatureExtractor, Wav2Vec2FeatureExtractor, WhisperFeatureExtractor
 
@@ -262,6 +262,10 @@ def cases():
         yield f"nemo-{bins}", "kaldi-native-fbank", lambda y, bins=bins: nemo_of_knf(y, bins), few
         yield f"nemo-{bins}", "transformers", lambda y, bins=bins: parakeet(y, bins), few
         yield f"nemo-{bins}", "nemo", nemo(bins), few
+    for version in ("gigaam_v2", "gigaam_v3"):
+        # The graph's transform in single precision is up to 0.01 from double precision; the code's is not.
+        code = GigaamPreprocessorNumpy(version)
+        yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), lengths
     yield "gemma4", "asrfront", lambda y: asrfront.gemma4.log_mel(y)[: asrfront.gemma4.num_frames(len(y))], (*lengths, 485000)
     yield "gemma4", "transformers", gemma4, (*lengths, 485000)
     yield "zipformer", "onnx-asr", lambda y: masked(KaldiPreprocessorNumpy("kaldi"))(y, False), lengths
@@ -284,6 +288,10 @@ def edges(mvn):
     yield "paraformer", "funasr-cmvn", funasr(mvn), (400, 24159, *odd)
     for bins in (80, 128):
         yield f"nemo-{bins}", "nemo", nemo(bins), (159, 160, 319, 320, 321, "clip:4000", "constant:1600", "loud:4000")
+    for version in ("gigaam_v2", "gigaam_v3"):
+        code = GigaamPreprocessorNumpy(version)
+        sizes = (320, 321, 479, 480, 24159, *odd, "loud:4000")
+        yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), sizes
     yield "gemma4", "transformers", gemma4, (160, 161, 320, 321, 480001, *odd)
     yield "zipformer", "lhotse", lhotse, (160, 239, 240, 399, 400, 401, 24159, *odd, "loud:4000")
     yield "wav2vec2", "transformers", samples_of("wav2vec2"), (0, 1, 2, *odd)

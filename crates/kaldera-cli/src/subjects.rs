@@ -89,6 +89,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "htk-mel",
             "unit-area",
             "whole-bins",
+            "bfloat16",
             "use-power",
             "use-log-fbank",
             "log",

@@ -40,11 +40,19 @@ pub enum Error {
     },
     /// An input that is neither features, nor samples, nor lengths.
     #[error(
-        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N], nor a state, which has an output of its name after new_ or next_, or with _next in it"
+        "input {input}: neither features [N, T, F], nor samples [N, T], nor lengths [N], nor a mask [N, T], nor a state, which has an output of its name after new_ or next_, or with _next in it; an integer that is the same for all utterances is given by `constants`"
     )]
     Input {
         /// Its name and shape.
         input: String,
+    },
+    /// A constant that is no input of the file.
+    #[error("there is no input {name} for a constant: there are {inputs}")]
+    Constant {
+        /// The name of the constant.
+        name: String,
+        /// Names and shapes of the inputs.
+        inputs: String,
     },
     /// A state that cannot be carried from one chunk to the next.
     #[error("input {input}, a state: {reason}")]
@@ -53,6 +61,12 @@ pub enum Error {
         input: String,
         /// The defect.
         reason: String,
+    },
+    /// A prompt before the utterance in a network with states.
+    #[error("prompt rows are of networks that run over whole utterances, and {input} is a state: leave them out")]
+    Prompt {
+        /// The name and shape of the first state.
+        input: String,
     },
     /// A network with states whose metadata do not give the length of a chunk.
     #[error(

@@ -2,6 +2,7 @@
 
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
+use crate::session::Tensor;
 use crate::states::{Chunk, State};
 
 /// The layout of the input with the utterance.
@@ -25,13 +26,17 @@ pub enum Layout {
 }
 
 /// The inputs: their positions in the file's order, and the layout of the first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Inputs {
     pub(crate) layout: Layout,
     pub(crate) rows: usize,
     pub(crate) lengths: Option<usize>,
     /// Takes the number of frames of the result so far: for icefall's conformer.
     pub(crate) processed: Option<usize>,
+    /// Takes a 1 for each row: wav2vec 2.0's `attention_mask` [N, T].
+    pub(crate) mask: Option<usize>,
+    /// Inputs that have the same value in each run.
+    pub(crate) constants: Vec<(usize, Tensor)>,
     pub(crate) states: Vec<State>,
     /// Only for a network with states.
     pub(crate) chunk: Option<Chunk>,
@@ -48,9 +53,24 @@ impl Layout {
     /// Returns the layout of a file's input that has the utterance.
     ///
     /// # Errors
-    /// [`Error::NoInput`], [`Error::Input`] and [`Error::Fixed`].
+    /// [`Error::NoInput`], [`Error::Input`] and [`Error::Fixed`]; [`Error::State`] and
+    /// [`Error::Chunk`].
     pub fn of(description: &Description) -> Result<Self, Error> {
-        Inputs::of(description).map(|inputs| inputs.layout)
+        let states = State::all(description)?;
+        let chunk = Chunk::of(description)?.filter(|_| !states.is_empty());
+        Self::find(description, &states, chunk).map(|(_, layout)| layout)
+    }
+
+    /// Returns the position of the input that has the utterance, and its layout: the first input of
+    /// floating point that is no state.
+    fn find(description: &Description, states: &[State], chunk: Option<Chunk>) -> Result<(usize, Self), Error> {
+        let is_rows = |&(position, input): &(usize, &TensorInfo)| {
+            input.element == Some(Element::Float) && states.iter().all(|state| state.input != position)
+        };
+        let (position, input) = description.inputs.iter().enumerate().find(is_rows).ok_or(Error::NoInput)?;
+        let axes = input.axes.as_deref().filter(|axes| (2..=3).contains(&axes.len()));
+        let axes = axes.ok_or_else(|| Error::Input { input: input.to_string() })?;
+        Ok((position, Self::of_input(input, axes, chunk)?))
     }
 
     /// Returns the number of values per row, if the file gives it.
@@ -92,30 +112,36 @@ impl Layout {
 }
 
 impl Inputs {
-    pub(crate) fn of(description: &Description) -> Result<Self, Error> {
+    /// Finds the inputs of a file. The inputs with the names of `constants` get their values.
+    pub(crate) fn new(description: &Description, constants: &[(String, i64)]) -> Result<Self, Error> {
         let states = State::all(description)?;
         let chunk = Chunk::of(description)?.filter(|_| !states.is_empty());
-        let (mut rows, mut lengths, mut processed) = (None, None, None);
+        let (rows, layout) = Layout::find(description, &states, chunk)?;
+        let (mut lengths, mut processed, mut mask, mut found) = (None, None, None, vec![]);
         for (position, input) in description.inputs.iter().enumerate() {
-            if states.iter().any(|state| state.input == position) {
+            if position == rows || states.iter().any(|state| state.input == position) {
                 continue;
             }
-            let axes = input.axes.as_deref().unwrap_or_default();
-            match (input.element, axes) {
-                (Some(Element::Float), [_, _] | [_, _, _]) if rows.is_none() => {
-                    rows = Some((position, Layout::of_input(input, axes, chunk)?));
+            let constant = constants.iter().find(|(name, _)| *name == input.name);
+            match (input.element, input.axes.as_deref(), constant) {
+                (Some(Element::Integer), Some(axes @ ([] | [_])), Some((_, value))) => {
+                    found.push((position, Tensor::Integer(vec![1; axes.len()], vec![*value])));
                 }
-                (Some(Element::Integer), [_]) if chunk.is_some() && input.name.starts_with("processed") => {
+                (Some(Element::Integer), Some([_]), None) if chunk.is_some() && input.name.starts_with("processed") => {
                     processed = Some(position);
                 }
-                (Some(Element::Integer), [_]) if lengths.is_none() => lengths = Some(position),
+                (Some(Element::Integer), Some([_]), None) if lengths.is_none() => lengths = Some(position),
+                (Some(Element::Integer), Some([_, _]), None) if mask.is_none() => mask = Some(position),
                 _ => return Err(Error::Input { input: input.to_string() }),
             }
         }
-        let (rows, layout) = rows.ok_or(Error::NoInput)?;
+        if let Some((name, _)) = constants.iter().find(|(name, _)| description.inputs.iter().all(|i| i.name != *name)) {
+            let inputs = description.inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(Error::Constant { name: name.clone(), inputs });
+        }
         match (states.first(), chunk) {
             (Some(state), None) => Err(Error::NoChunk { input: description.inputs[state.input].to_string() }),
-            _ => Ok(Self { layout, rows, lengths, processed, states, chunk }),
+            _ => Ok(Self { layout, rows, lengths, processed, mask, constants: found, states, chunk }),
         }
     }
 }
@@ -161,8 +187,31 @@ mod tests {
         TensorInfo { name: name.to_owned(), axes, element: Some(element) }
     }
 
-    fn layout(inputs: &[TensorInfo]) -> Result<Layout, Error> {
-        Layout::of(&Description { inputs: inputs.to_vec(), outputs: vec![], metadata: vec![] })
+    fn inputs(inputs: &[TensorInfo], constants: &[(String, i64)]) -> Result<Inputs, Error> {
+        Inputs::new(&Description { inputs: inputs.to_vec(), outputs: vec![], metadata: vec![] }, constants)
+    }
+
+    fn layout(given: &[TensorInfo]) -> Result<Layout, Error> {
+        inputs(given, &[]).map(|inputs| inputs.layout)
+    }
+
+    #[test]
+    fn constants_are_integers_of_the_file() {
+        let x = tensor("x", "N T 560", Element::Float);
+        let integer = |name: &str, axes: &str| tensor(name, axes, Element::Integer);
+        let given = [x.clone(), integer("x_length", "N"), integer("language", "N"), integer("text_norm", "N")];
+        let constant = |name: &str, value| (name.to_owned(), value);
+        let found = inputs(&given, &[constant("text_norm", 15), constant("language", 3)]).unwrap();
+        assert_eq!(found.lengths, Some(1));
+        let one = |value| Tensor::Integer(vec![1], vec![value]);
+        assert_eq!(found.constants, [(2, one(3)), (3, one(15))]);
+        let error = inputs(&given, &[constant("language", 3)]).unwrap_err().to_string();
+        assert!(error.contains("text_norm [N]") && error.contains("constants"), "{error}");
+        let error = inputs(&given[..2], &[constant("language", 3)]).unwrap_err().to_string();
+        assert!(error.contains("no input language") && error.contains("x_length [N]"), "{error}");
+        assert!(matches!(inputs(&given, &[constant("x", 3)]), Err(Error::Input { .. })));
+        let masked = [tensor("input_values", "N T", Element::Float), integer("attention_mask", "N T")];
+        assert_eq!(inputs(&masked, &[]).unwrap().mask, Some(1));
     }
 
     #[test]

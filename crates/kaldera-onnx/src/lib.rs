@@ -6,6 +6,7 @@
 //!                             --Description::read----> names, shapes and metadata:
 //!                                                      for `kaldera model import`
 //!   decoder.onnx, joiner.onnx --OnnxPredictor::open--> OnnxPredictor, a kaldera_network::Predictor
+//!   decoder_joint.onnx        --OnnxDecoderJoint::open-> OnnxDecoderJoint, the same in one file
 //!
 //!   batch (LodTensor) --one utterance at a time--> Runtime
 //!                     --log-softmax of each row--> LodTensor [frames, tokens]
@@ -33,6 +34,7 @@
 struct Readme;
 
 mod contents;
+mod decoder_joint;
 mod description;
 mod error;
 mod guard;
@@ -44,6 +46,7 @@ mod states;
 mod stream;
 
 pub use contents::weight_files;
+pub use decoder_joint::OnnxDecoderJoint;
 pub use description::{Axis, Description, Element, TensorInfo};
 pub use error::Error;
 pub use kaldera_network::{Batch, LodTensor, Network, NetworkStream, Predictor, PredictorState};

@@ -15,7 +15,7 @@ use crate::states::{Chunk, State};
 use crate::stream::{Carried, ChunkStream, usual_tail};
 
 /// Settings that the file of a network may leave open.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnnxOptions {
     /// Number of values of an input row, which is checked; required if the file does not give it.
@@ -24,6 +24,12 @@ pub struct OnnxOptions {
     pub subsampling: Option<usize>,
     /// `true` for the encoder of a transducer, whose rows are left as they are.
     pub encoder: bool,
+    /// Values of integer inputs that are the same for all utterances, by name, such as the language
+    /// of a recognizer of several languages.
+    pub constants: Vec<(String, i64)>,
+    /// Number of output rows before the first row of the utterance, which are dropped: the answers
+    /// to a prompt inside the network, such as the four of SenseVoice.
+    pub prompt_rows: usize,
     /// The runtime that computes it.
     pub runtime: Runtime,
 }
@@ -32,6 +38,8 @@ setters! {
     OnnxOptions:
     subsampling, with_subsampling: Option<usize>, "Sets [`subsampling`](Self::subsampling).";
     encoder, with_encoder: bool, "Sets [`encoder`](Self::encoder).";
+    constants, with_constants: Vec<(String, i64)>, "Sets [`constants`](Self::constants).";
+    prompt_rows, with_prompt_rows: usize, "Sets [`prompt_rows`](Self::prompt_rows).";
     runtime, with_runtime: Runtime, "Sets [`runtime`](Self::runtime).";
 }
 
@@ -67,6 +75,7 @@ pub struct OnnxNetwork {
     num_outputs: usize,
     subsampling: usize,
     is_encoder: bool,
+    prompt_rows: usize,
     /// Rows after the rows of an utterance; none without states.
     tail: Vec<f32>,
 }
@@ -93,7 +102,7 @@ impl OnnxNetwork {
     pub fn open(path: impl AsRef<Path>, options: &OnnxOptions) -> Result<Self, Error> {
         let session = load(path.as_ref(), options.runtime)?;
         let description = session.description();
-        let inputs = Inputs::of(&description)?;
+        let inputs = Inputs::new(&description, &options.constants)?;
         let outputs = Outputs::of(&description, &inputs.states)?;
         let input = || description.inputs[inputs.rows].to_string();
         let width = match (inputs.layout.width(), options.inputs) {
@@ -106,13 +115,26 @@ impl OnnxNetwork {
             (Some(width), _) | (None, Some(width)) if width > 0 => width,
             _ => return Err(Error::UnknownWidth { input: input() }),
         };
+        if let Some(state) = inputs.states.first().filter(|_| options.prompt_rows > 0) {
+            return Err(Error::Prompt { input: description.inputs[state.input].to_string() });
+        }
         if options.subsampling == Some(0) {
             return Err(Error::NoSubsampling);
         }
-        let (num_outputs, subsampling, is_encoder) = (0, 1, options.encoder);
+        let (num_outputs, subsampling, is_encoder, prompt_rows) = (0, 1, options.encoder, options.prompt_rows);
         let tail = inputs.chunk.map_or(vec![], |_| usual_tail(inputs.layout, width));
-        let mut network =
-            Self { session, description, inputs, outputs, width, num_outputs, subsampling, is_encoder, tail };
+        let mut network = Self {
+            session,
+            description,
+            inputs,
+            outputs,
+            width,
+            num_outputs,
+            subsampling,
+            is_encoder,
+            prompt_rows,
+            tail,
+        };
         network.measure(options.subsampling)?;
         Ok(network)
     }
@@ -240,6 +262,8 @@ impl OnnxNetwork {
         if let Some(lengths) = self.inputs.lengths {
             inputs.push((lengths, integer(rows)?));
         }
+        inputs.extend(self.inputs.mask.map(|mask| (mask, Tensor::Integer(vec![1, rows], vec![1; rows]))));
+        inputs.extend(self.inputs.constants.iter().cloned());
         let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.outputs.lengths).collect();
         if let Some(carried) = &carried {
             inputs.extend(
@@ -263,6 +287,7 @@ impl OnnxNetwork {
                 None => return Err(format!("lengths {length:?} for 1 utterance of {frames} frames")),
             }
         }
+        scores.drain(..(self.prompt_rows * columns).min(scores.len()));
         if let Some(carried) = carried {
             for (state, (value, next)) in self.inputs.states.iter().zip(carried.values.iter_mut().zip(results)) {
                 state.check(&next).map_err(|reason| format!("{}: {reason}", self.description.inputs[state.input]))?;
@@ -274,13 +299,13 @@ impl OnnxNetwork {
     }
 }
 
-/// Returns T, V, and the scores, row by row, from the shape `[1, T, V]` or `[T, V]`, or by column
-/// `[1, V, T]`.
+/// Returns T, V, and the scores, row by row, from the shape `[1, T, V]`, `[T, V]` or `[T, 1, V]`,
+/// or by column `[1, V, T]`.
 fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), String> {
     match scores {
         Tensor::Float(shape, scores) => match shape[..] {
             [1, columns, frames] if by_column => Ok((frames, columns, transposed(&scores, frames))),
-            [1, frames, columns] | [frames, columns] => Ok((frames, columns, scores)),
+            [1, frames, columns] | [frames, 1, columns] | [frames, columns] => Ok((frames, columns, scores)),
             _ => Err(format!("scores of shape {shape:?}, and [1, T, V] is expected")),
         },
         Tensor::Integer(..) => Err("scores are integers, and floating point is expected".to_owned()),

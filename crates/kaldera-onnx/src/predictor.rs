@@ -59,18 +59,18 @@ pub struct OnnxPredictor {
 
 /// The inputs of a predictor, by position.
 #[derive(Debug)]
-struct TokenInputs {
+pub(crate) struct TokenInputs {
     tokens: usize,
     context: usize,
     lengths: Option<usize>,
-    states: Vec<State>,
+    pub(crate) states: Vec<State>,
 }
 
 /// An input of a joiner: its position, the number of values per row, and its shape for one row.
 #[derive(Debug)]
-struct RowInput {
-    position: usize,
-    width: usize,
+pub(crate) struct RowInput {
+    pub(crate) position: usize,
+    pub(crate) width: usize,
     shape: Vec<usize>,
 }
 
@@ -98,9 +98,9 @@ impl OnnxPredictor {
         let of_joiner = |reason| part(joiner_path, JOINER, reason);
         let predictor = load(predictor_path, options.runtime)?;
         let description = predictor.description();
-        let inputs = TokenInputs::of(&description)?.map_err(of_predictor)?;
+        let inputs = TokenInputs::new(&description, None)?.map_err(of_predictor)?;
         let output = inputs.output(&description).map_err(of_predictor)?;
-        let blank = i32::try_from(options.blank).map_err(|_| of_predictor(format!("a blank of {}", options.blank)))?;
+        let blank = first_token(options.blank).map_err(of_predictor)?;
         let joiner = load(joiner_path, options.runtime)?;
         let joined = joiner.description();
         let rows = RowInput::both(&joined).map_err(of_joiner)?;
@@ -112,15 +112,8 @@ impl OnnxPredictor {
             return Err(of_joiner(format!("rows of {expected} values of the predictor, which gives {found}")));
         }
         made.num_scores = made.scores(&vec![0.0; made.rows[0].width], &state).map_err(of_joiner)?.len();
-        let said = [&description, &joined].into_iter().find_map(|of| of.metadata("vocab_size"));
-        match said.and_then(|size| size.trim().parse::<usize>().ok()) {
-            Some(size) if size != made.num_scores => {
-                let reason = format!("{} scores, and the metadata have a vocab_size of {size}", made.num_scores);
-                Err(of_joiner(reason))
-            }
-            _ if made.num_scores == 0 => Err(of_joiner("there are no scores".to_owned())),
-            _ => Ok(made),
-        }
+        check_scores(made.num_scores, &[&description, &joined]).map_err(of_joiner)?;
+        Ok(made)
     }
 
     /// Returns the number of tokens that the predictor looks back at; 1 if it has states.
@@ -135,55 +128,58 @@ impl OnnxPredictor {
 
     /// Computes the state after these tokens.
     fn predict(&self, tokens: Vec<i32>, memory: Vec<Tensor>) -> Result<PredictorState, String> {
-        let TokenInputs { tokens: position, context, lengths, states } = &self.inputs;
-        let values = tokens.iter().map(|&token| token.into()).collect();
-        let mut inputs = vec![(*position, Tensor::Integer(vec![1, *context], values))];
-        if let Some(lengths) = lengths {
-            inputs.push((*lengths, Tensor::Integer(vec![1], vec![1])));
-        }
-        inputs.extend(states.iter().zip(memory).map(|(state, value)| (state.input, value)));
-        let wanted: Vec<usize> = std::iter::once(self.output).chain(states.iter().map(|state| state.output)).collect();
+        let inputs = self.inputs.tensors(&tokens, memory.into_iter());
+        let states = self.inputs.states.iter().map(|state| state.output);
+        let wanted: Vec<usize> = std::iter::once(self.output).chain(states).collect();
         let mut results = self.predictor.run(inputs, &wanted)?.into_iter();
         let output = floats(results.next().ok_or("there is no output")?)?;
-        let memory = states.iter().zip(results).map(|(state, value)| {
-            state.check(&value)?;
-            floats(value)
-        });
-        Ok(PredictorState::new(tokens, memory.collect::<Result<_, _>>()?, output))
+        Ok(PredictorState::new(tokens, self.inputs.memory(results)?, output))
     }
 
     fn scores(&self, row: &[f32], state: &PredictorState) -> Result<Vec<f32>, String> {
-        let inputs = self.rows.iter().zip([row, &state.output]).map(|(input, row)| {
-            if row.len() != input.width {
-                return Err(format!("a row of {} values, where {} are taken", row.len(), input.width));
-            }
-            Ok((input.position, Tensor::Float(input.shape.clone(), row.to_vec())))
-        });
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let inputs = self.rows.iter().zip([row, &state.output]);
+        let inputs =
+            inputs.map(|(input, row)| Ok((input.position, input.tensor(row)?))).collect::<Result<Vec<_>, String>>()?;
         floats(self.joiner.run(inputs, &[0])?.into_iter().next().ok_or("there is no output")?)
     }
 }
 
-fn part(path: &Path, part: &'static str, reason: String) -> Error {
+pub(crate) fn part(path: &Path, part: &'static str, reason: String) -> Error {
     Error::Part { path: path.to_owned(), part, reason }
 }
 
-fn floats(tensor: Tensor) -> Result<Vec<f32>, String> {
+pub(crate) fn floats(tensor: Tensor) -> Result<Vec<f32>, String> {
     match tensor {
         Tensor::Float(_, values) => Ok(values),
         Tensor::Integer(shape, _) => Err(format!("integers of shape {shape:?}, and floating point is expected")),
     }
 }
 
-fn shown(tensors: &[TensorInfo]) -> String {
+/// Returns the blank as the first token.
+pub(crate) fn first_token(blank: usize) -> Result<i32, String> {
+    i32::try_from(blank).map_err(|_| format!("a blank of {blank}"))
+}
+
+/// Checks the number of scores of a row; the files of these descriptions may give it.
+pub(crate) fn check_scores(found: usize, descriptions: &[&Description]) -> Result<(), String> {
+    let given = descriptions.iter().find_map(|description| description.metadata("vocab_size"));
+    match given.and_then(|size| size.trim().parse::<usize>().ok()) {
+        Some(size) if size != found => Err(format!("{found} scores, and the metadata have a vocab_size of {size}")),
+        _ if found == 0 => Err("there are no scores".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn shown(tensors: &[TensorInfo]) -> String {
     tensors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl TokenInputs {
-    /// Finds the inputs of a file. The inner error says why it is not a predictor.
-    fn of(description: &Description) -> Result<Result<Self, String>, Error> {
+    /// Finds the inputs of a file, except the input of a joiner at the position `row`. The inner
+    /// error says why it is not a predictor.
+    pub(crate) fn new(description: &Description, row: Option<usize>) -> Result<Result<Self, String>, Error> {
         let (mut tokens, mut lengths, mut floats) = (None, None, vec![]);
-        for (position, input) in description.inputs.iter().enumerate() {
+        for (position, input) in description.inputs.iter().enumerate().filter(|&(position, _)| Some(position) != row) {
             match (input.element, input.axes.as_deref()) {
                 (Some(Element::Integer), Some([_, size])) if tokens.is_none() => tokens = Some((position, size)),
                 (Some(Element::Integer), Some([_])) if lengths.is_none() => lengths = Some(position),
@@ -212,8 +208,24 @@ impl TokenInputs {
         Ok(Ok(Self { tokens, context, lengths, states }))
     }
 
+    /// Returns the inputs for the last tokens and the memory before the last of them.
+    pub(crate) fn tensors(&self, tokens: &[i32], memory: impl Iterator<Item = Tensor>) -> Vec<(usize, Tensor)> {
+        let values = tokens.iter().map(|&token| token.into()).collect();
+        let mut inputs = vec![(self.tokens, Tensor::Integer(vec![1, self.context], values))];
+        inputs.extend(self.lengths.map(|lengths| (lengths, Tensor::Integer(vec![1], vec![1]))));
+        inputs.extend(self.states.iter().zip(memory).map(|(state, value)| (state.input, value)));
+        inputs
+    }
+
+    /// Returns the values of the states, which a run returned.
+    pub(crate) fn memory(&self, results: impl Iterator<Item = Tensor>) -> Result<Vec<Vec<f32>>, String> {
+        let checked =
+            self.states.iter().zip(results).map(|(state, value)| state.check(&value).and_then(|()| floats(value)));
+        checked.collect()
+    }
+
     /// Returns the position of the output: the first one of floating point.
-    fn output(&self, description: &Description) -> Result<usize, String> {
+    pub(crate) fn output(&self, description: &Description) -> Result<usize, String> {
         let own = description.outputs.len() - self.states.len();
         let is_float = |output: &TensorInfo| {
             let is_length = output.axes.as_ref().is_some_and(|axes| axes.len() < 2);
@@ -231,13 +243,14 @@ impl RowInput {
             return Err(format!("it must have two inputs, and there are {}", shown(&description.inputs)));
         };
         let said = description.metadata("joiner_dim").and_then(|dim| dim.trim().parse().ok());
-        let (first, second) = (Self::of(first, 0, said)?, Self::of(second, 1, said)?);
+        let (first, second) = (Self::new(first, 0, said)?, Self::new(second, 1, said)?);
         // By name if the names are clear; else the encoder's is the first.
         let is_swapped = description.inputs[0].name.contains("dec") && description.inputs[1].name.contains("enc");
         Ok(if is_swapped { [second, first] } else { [first, second] })
     }
 
-    fn of(input: &TensorInfo, position: usize, said: Option<usize>) -> Result<Self, String> {
+    /// Returns an input for rows; `said` is their width if the file does not give it.
+    pub(crate) fn new(input: &TensorInfo, position: usize, said: Option<usize>) -> Result<Self, String> {
         let axes = input.axes.as_deref().unwrap_or_default();
         let is_float = input.element.is_none_or(|element| element == Element::Float);
         let (width, axis, rank) = match axes {
@@ -254,6 +267,14 @@ impl RowInput {
                 Ok(Self { position, width, shape })
             }
             None => Err(format!("input {input}: neither rows [N, D] nor [N, D, T] of floating point, of a fixed D")),
+        }
+    }
+
+    /// Returns a row as its input.
+    pub(crate) fn tensor(&self, row: &[f32]) -> Result<Tensor, String> {
+        match row.len() == self.width {
+            true => Ok(Tensor::Float(self.shape.clone(), row.to_vec())),
+            false => Err(format!("a row of {} values, where {} are taken", row.len(), self.width)),
         }
     }
 }

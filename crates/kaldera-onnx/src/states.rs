@@ -64,9 +64,14 @@ impl State {
         pairs.map(|(input, output)| Self::new(description, input, output)).collect()
     }
 
+    /// Returns its number of values.
+    pub(crate) fn num_values(&self) -> usize {
+        self.shape.iter().product()
+    }
+
     /// Returns its value before the first run.
     pub(crate) fn first(&self) -> Tensor {
-        let values: usize = self.shape.iter().product();
+        let values = self.num_values();
         match self.is_float {
             true => Tensor::Float(self.shape.clone(), vec![0.0; values]),
             false => Tensor::Integer(self.shape.clone(), vec![0; values]),

@@ -14,8 +14,9 @@ import json
 import sys
 
 import numpy as np
+import onnx
 import onnxruntime
-from onnx import helper
+from onnx import compose, helper
 
 sys.dont_write_bytecode = True
 base = importlib.import_module("make-networks")
@@ -242,6 +243,30 @@ def nemo():
           constant("one", [1]), constant("two", [2])], {})
 
 
+def fused():
+    """The same as NeMo exports it: the predictor and the joiner in one file, and no metadata."""
+    decoder, joiner = onnx.load(FOLDER / "tdt/decoder.onnx"), onnx.load(FOLDER / "tdt/joiner.onnx")
+    both = compose.merge_models(compose.add_prefix(decoder, "d/"), compose.add_prefix(joiner, "j/"),
+                                io_map=[("d/outputs", "j/decoder_outputs")],
+                                outputs=["j/outputs", "d/prednet_lengths", "d/states", "d/74"])
+    names = {"j/encoder_outputs": "encoder_outputs", "d/targets": "targets", "d/target_length": "target_length",
+             "d/states.1": "input_states_1", "d/onnx::LSTM_3": "input_states_2", "j/outputs": "outputs",
+             "d/prednet_lengths": "prednet_lengths", "d/states": "output_states_1", "d/74": "output_states_2"}
+    for value in (*both.graph.input, *both.graph.output):
+        value.name = names[value.name]
+    for of in both.graph.node:
+        of.input[:], of.output[:] = [[names.get(name, name) for name in all] for all in (of.input, of.output)]
+    for values in (both.graph.input, both.graph.output):
+        order = sorted(values, key=lambda value: list(names.values()).index(value.name))
+        del values[:]
+        values.extend(order)
+    onnx.checker.check_model(both)
+    onnx.save(both, FOLDER / "tdt-fused/decoder_joint-model.onnx")
+    encoder = onnx.load(FOLDER / "tdt/encoder.onnx")
+    del encoder.metadata_props[:]
+    onnx.save(encoder, FOLDER / "tdt-fused/encoder-model.onnx")
+
+
 def session(name):
     return onnxruntime.InferenceSession(FOLDER / f"{name}.onnx", providers=["CPUExecutionProvider"])
 
@@ -340,9 +365,9 @@ def flat(values, digits=None):
 
 
 def main():
-    for folder in ("transducer", "streaming", "tdt"):
+    for folder in ("transducer", "streaming", "tdt", "tdt-fused"):
         (FOLDER / folder).mkdir(parents=True, exist_ok=True)
-    icefall(), streaming(), nemo()
+    icefall(), streaming(), nemo(), fused()
     found = {}
     model, encoder = Stateless("transducer"), session("transducer/encoder-epoch-1-avg-1")
     encoded = lambda rows: encoder.run(None, {"x": rows[None], "x_lens": np.array([len(rows)])})[0][0]

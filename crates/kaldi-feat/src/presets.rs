@@ -52,6 +52,8 @@ macro_rules! presets {
         /// - `nemo-80`, `nemo-128`: rows of 80 and 128 values every 10 ms; no stream. As NeMo's
         ///   `AudioToMelSpectrogramPreprocessor`, transformers' `ParakeetFeatureExtractor`
         ///   (Parakeet, Canary).
+        /// - `gigaam-v2`, `gigaam-v3`: rows of 64 values every 10 ms; streams. As the preprocessors of
+        ///   GigaAM's ONNX exports in PyPI's `onnx-asr`.
         /// - `gemma4`: rows of 128 values every 10 ms; streams. As transformers'
         ///   `Gemma4AudioFeatureExtractor`.
         /// - `wav2vec2`: a row of 1 value for each sample; no stream. As transformers'
@@ -163,6 +165,13 @@ presets! {
     /// NeMo's models with 128 filters: Canary, Parakeet-TDT v2 and v3.
     #[doc(alias = "Canary")]
     Nemo128, "nemo-128", "NeMo's Canary, Parakeet-TDT v2 and v3", "those of nemo-80, with 128 filters";
+    /// GigaAM v1 and v2.
+    GigaAmV2, "gigaam-v2", "GigaAM v1, v2",
+        "another transform altogether: samples from -1 to 1, centred frames of 400 samples under a periodic Hann window, \
+         the signal mirrored at its ends, 64 of HTK's filters, ln of at least 1e-9";
+    /// GigaAM v3 and GigaAM Multilingual.
+    GigaAmV3, "gigaam-v3", "GigaAM v3, Multilingual",
+        "those of gigaam-v2 in whole frames of 320 samples; window and filters are rounded to bfloat16";
     /// Gemma 4 (E2B, E4B).
     #[doc(alias("USM", "Gemma4AudioFeatureExtractor"))]
     Gemma4, "gemma4", "Gemma 4 (E2B, E4B)",
@@ -224,6 +233,8 @@ impl Preset {
             | Self::Qwen3Asr
             | Self::Nemo80
             | Self::Nemo128
+            | Self::GigaAmV2
+            | Self::GigaAmV3
             | Self::Gemma4
             | Self::Snfa => &[LogMel],
         }
@@ -314,6 +325,8 @@ impl Preset {
             Self::Qwen3Asr => LogMelOptions::qwen3_asr(),
             Self::Nemo80 => LogMelOptions::nemo(80),
             Self::Nemo128 => LogMelOptions::nemo(128),
+            Self::GigaAmV2 => LogMelOptions::gigaam_v2(),
+            Self::GigaAmV3 => LogMelOptions::gigaam_v3(),
             Self::Gemma4 => LogMelOptions::gemma4(),
             Self::Snfa => LogMelOptions::snfa(),
             _ => return None,

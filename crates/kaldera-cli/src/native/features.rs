@@ -94,6 +94,8 @@ const PRESETS: [&str; Preset::ALL.len()] = [
     "paraformer",
     "nemo-80",
     "nemo-128",
+    "gigaam-v2",
+    "gigaam-v3",
     "gemma4",
     "wav2vec2",
     "moonshine",

@@ -71,12 +71,14 @@ Usage: kaldera model check MODEL
 
 'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' does.
 
-'import' makes a folder from the exports of icefall, sherpa-onnx and NeMo: CTC networks and
-transducers, with or without states between chunks. SOURCE is an .onnx file next to a tokens.txt, or
-the encoder of a transducer next to its decoder and joiner, or a folder with all files. In a folder,
-files that are not quantised are preferred. The metadata of the file and the shapes of its inputs
-determine the features. If they do not, give --preset for the kind of features and --normalize for
-their normalisation. A missing sample rate is assumed to be 16000 Hz, with a message. An ONNX file
+'import' makes a folder from the exports of icefall, sherpa-onnx, NeMo, onnx-asr, Hugging Face
+(wav2vec 2.0), GigaAM, WeNet, FunASR (SenseVoice), TeleSpeech, FireRed and Vosk: CTC networks and
+transducers, with or without states between chunks. SOURCE is an .onnx file next to its list of
+tokens, or the encoder of a transducer next to its decoder and joiner (or decoder_joint), or a
+folder with all files. In a folder, files that are not quantised are preferred. 'import' prints each
+setting of the new model with its source: the shapes and the metadata of the files, files next to
+them, or the toolkit that they are from. If these leave a setting open, it stops and names the
+options that answer: --preset for the features, --normalize for their normalisation. An ONNX file
 is a program: damaged files are rejected, but the computation is not limited, so import only files
 that you trust. Use --runtime=ort for types that RTen does not support, such as int4. The new folder
 is checked, and appears complete or not at all. Existing folders with other contents are never
@@ -103,6 +105,7 @@ struct Given {
     runtime: String,
     preset: String,
     normalize: String,
+    constants: String,
 }
 
 /// Answers a call of `kaldera model`.
@@ -117,7 +120,7 @@ fn model(call: Call<'_>) -> Result<ExitCode, CliError> {
     parser.add(
         "tokens",
         &mut given.tokens,
-        "For 'import': file of lines 'TOKEN NUMBER' [tokens.txt next to the network]",
+        "For 'import': file of lines 'TOKEN NUMBER', or in JSON [tokens.txt, vocab.txt or vocab.json next to the network]",
     );
     parser.add(
         "runtime",
@@ -133,6 +136,11 @@ fn model(call: Call<'_>) -> Result<ExitCode, CliError> {
         "normalize",
         &mut given.normalize,
         "For 'import': none, samples or per_feature, as features.normalize in MODEL.md [by the metadata]",
+    );
+    parser.add(
+        "constants",
+        &mut given.constants,
+        "For 'import': values of integer inputs, as in language=3,text_norm=14 [by the metadata]",
     );
     parser.add("allow-outside", &mut allow_outside, ALLOW_OUTSIDE);
     parser.letter('o', "output");

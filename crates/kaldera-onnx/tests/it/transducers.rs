@@ -8,7 +8,7 @@ use kaldera_decoder::transducer::{
 };
 use kaldera_decoder::{Error as DecoderError, FrameTimes, Segment};
 use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network, Predictor, PredictorState};
-use kaldera_onnx::{Chunk, Error, OnnxNetwork, OnnxOptions, OnnxPredictor, PredictorOptions};
+use kaldera_onnx::{Chunk, Error, OnnxDecoderJoint, OnnxNetwork, OnnxOptions, OnnxPredictor, PredictorOptions};
 use serde_json::Value;
 
 use crate::{path, values};
@@ -45,7 +45,7 @@ fn assert_close(found: &[f32], expected: &[f32]) {
 
 /// A predictor and a joiner for the searches.
 struct Model {
-    predictor: OnnxPredictor,
+    predictor: Box<dyn Predictor>,
     durations: Vec<usize>,
     blank: i32,
 }
@@ -54,7 +54,8 @@ impl Model {
     fn icefall(folder: &str) -> Self {
         let file = |part: &str| path(&format!("{folder}/{part}-epoch-1-avg-1.onnx"));
         let predictor = OnnxPredictor::open(file("decoder"), file("joiner"), &PredictorOptions::default()).unwrap();
-        Self { predictor, durations: vec![], blank: 0 }
+        assert_eq!(predictor.context(), 2);
+        Self { predictor: Box::new(predictor), durations: vec![], blank: 0 }
     }
 }
 
@@ -100,7 +101,7 @@ fn greedy_search_and_sums_over_all_alignments_are_those_of_onnx_runtime() {
     let (answer, model) = (answers("transducer"), Model::icefall("transducer"));
     let encoder = encoder("transducer/encoder-epoch-1-avg-1.onnx");
     assert_eq!((encoder.num_outputs(), encoder.subsampling(), encoder.chunk()), (6, 2, None));
-    assert_eq!((model.predictor.context(), model.predictor.encoder_dim(), model.predictor.num_scores()), (2, 6, 5));
+    assert_eq!((model.predictor.encoder_dim(), model.predictor.num_scores()), (6, 5));
     let (times, options) = (FrameTimes::default(), TransducerOptions::default().with_unk(Some(2)));
 
     let rows = run(&encoder, &values(&answer["rows"]));
@@ -188,14 +189,19 @@ fn cache_aware_networks_of_nemo_give_in_any_chunks_what_onnx_runtime_gives() {
 fn tokens_and_durations_are_those_of_onnx_runtime() {
     let answer = answers("tdt");
     let options = PredictorOptions::default().with_blank(4);
-    let predictor = OnnxPredictor::open(path("tdt/decoder.onnx"), path("tdt/joiner.onnx"), &options).unwrap();
-    assert_eq!((predictor.context(), predictor.encoder_dim(), predictor.num_scores()), (1, 6, 8));
-    let model = Model { predictor, durations: vec![0, 1, 2], blank: 4 };
-    let rows = run(&encoder("tdt/encoder.onnx"), &values(&answer["rows"]));
-    let rows = EncoderOutput::new("a", &rows, 6).unwrap();
-    let options = TransducerOptions::default().with_max_symbols_per_frame(10);
-    let found = tdt_greedy_search(&model, &rows, &options, &FrameTimes::default()).unwrap();
-    assert_found(&found.tokens, &answer["greedy"]);
+    let split = OnnxPredictor::open(path("tdt/decoder.onnx"), path("tdt/joiner.onnx"), &options).unwrap();
+    let fused = OnnxDecoderJoint::open(path("tdt-fused/decoder_joint-model.onnx"), &options).unwrap();
+    let predictors: [(&str, Box<dyn Predictor>); 2] =
+        [("tdt/encoder.onnx", Box::new(split)), ("tdt-fused/encoder-model.onnx", Box::new(fused))];
+    for (file, predictor) in predictors {
+        assert_eq!((predictor.encoder_dim(), predictor.num_scores()), (6, 8));
+        let model = Model { predictor, durations: vec![0, 1, 2], blank: 4 };
+        let rows = run(&encoder(file), &values(&answer["rows"]));
+        let rows = EncoderOutput::new("a", &rows, 6).unwrap();
+        let options = TransducerOptions::default().with_max_symbols_per_frame(10);
+        let found = tdt_greedy_search(&model, &rows, &options, &FrameTimes::default()).unwrap();
+        assert_found(&found.tokens, &answer["greedy"]);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `model.toml`, and the files that it names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -98,6 +98,8 @@ pub(super) struct NetworkFile {
     predictor: Option<PathBuf>,
     joiner: Option<PathBuf>,
     pub(super) durations: Vec<usize>,
+    constants: BTreeMap<String, i64>,
+    prompt_rows: usize,
 }
 
 impl NetworkFile {
@@ -390,12 +392,9 @@ impl<'f> Model<'f> {
         self.check_blank(self.token_texts()?.len())?;
         let made: Box<dyn Predictor> = match file.as_deref().map(|file| (file, ending(file))) {
             Some((_, "onnx")) => {
-                let missing = |key: &str, name: &str| {
-                    self.refuse(key, format!("the {name}, as exporters call it, is missing: an .onnx file"))
-                };
-                let predictor = predictor.as_ref().ok_or_else(|| missing("network.predictor", "decoder"))?;
-                let joiner = joiner.as_ref().ok_or_else(|| missing("network.joiner", "joiner"))?;
-                self.onnx_predictor(predictor, joiner)?
+                let missing = "the decoder or decoder_joint, as exporters call it, is missing: an .onnx file";
+                let predictor = predictor.as_ref().ok_or_else(|| self.refuse("network.predictor", missing))?;
+                self.onnx_predictor(predictor, joiner.as_deref())?
             }
             Some((file, "safetensors")) => {
                 if let Some((key, _)) = [("network.predictor", predictor), ("network.joiner", joiner)]
@@ -439,7 +438,7 @@ impl<'f> Model<'f> {
 
     /// Opens the network, whose outputs are not merged.
     pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { runtime, inputs, layers, .. } = &self.description.network;
+        let NetworkFile { runtime, inputs, layers, constants, prompt_rows, .. } = &self.description.network;
         let file = self.network_file()?;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
@@ -448,8 +447,13 @@ impl<'f> Model<'f> {
             );
         }
         let path = self.path(file);
-        if runtime.is_some() && ending(file) != "onnx" {
-            return Err(self.refuse("network.runtime", "only ONNX files have a runtime: leave it out"));
+        let of_onnx = [
+            ("network.runtime", runtime.is_some()),
+            ("network.constants", !constants.is_empty()),
+            ("network.prompt-rows", *prompt_rows > 0),
+        ];
+        if let Some((key, _)) = of_onnx.into_iter().find(|(_, is_there)| *is_there && ending(file) != "onnx") {
+            return Err(self.refuse(key, "only ONNX files have it: leave it out"));
         }
         match ending(file) {
             "onnx" if !layers.is_empty() => {
@@ -478,6 +482,9 @@ impl<'f> Model<'f> {
         let options = OnnxOptions::default().with_inputs(front_end.dim());
         let options = options.with_subsampling(self.description.subsampling);
         let options = options.with_encoder(self.description.kind == ModelKind::Transducer);
+        let NetworkFile { constants, prompt_rows, .. } = &self.description.network;
+        let constants = constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let options = options.with_constants(constants).with_prompt_rows(*prompt_rows);
         let failed = |error| self.of_onnx("network.file", &error);
         let mut network = OnnxNetwork::open(path, &options.with_runtime(self.runtime()?)).map_err(failed)?;
         if network.chunk().is_some() {
@@ -486,17 +493,22 @@ impl<'f> Model<'f> {
         Ok(Box::new(network))
     }
 
+    /// Opens the predictor; without a joiner its file has both.
     #[cfg(feature = "onnx")]
-    fn onnx_predictor(&self, predictor: &Path, joiner: &Path) -> Result<Box<dyn Predictor>, Error> {
-        use kaldera_onnx::{Error as OnnxError, OnnxPredictor, PredictorOptions};
+    fn onnx_predictor(&self, predictor: &Path, joiner: Option<&Path>) -> Result<Box<dyn Predictor>, Error> {
+        use kaldera_onnx::{Error as OnnxError, OnnxDecoderJoint, OnnxPredictor, PredictorOptions};
 
-        let (predictor, joiner) = (self.path(predictor), self.path(joiner));
+        let predictor = self.path(predictor);
         let options = PredictorOptions::default().with_blank(self.description.blank).with_runtime(self.runtime()?);
+        let of_predictor = |error| self.of_onnx("network.predictor", &error);
+        let Some(joiner) = joiner.map(|joiner| self.path(joiner)) else {
+            return Ok(Box::new(OnnxDecoderJoint::open(predictor, &options).map_err(of_predictor)?));
+        };
         Ok(Box::new(OnnxPredictor::open(predictor, &joiner, &options).map_err(|error| match &error {
             OnnxError::Load { path, .. } | OnnxError::Part { path, .. } if *path == joiner => {
                 self.of_onnx("network.joiner", &error)
             }
-            _ => self.of_onnx("network.predictor", &error),
+            _ => of_predictor(error),
         })?))
     }
 
@@ -523,7 +535,7 @@ impl<'f> Model<'f> {
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn onnx_predictor(&self, predictor: &Path, _joiner: &Path) -> Result<Box<dyn Predictor>, Error> {
+    fn onnx_predictor(&self, predictor: &Path, _joiner: Option<&Path>) -> Result<Box<dyn Predictor>, Error> {
         Err(self.refuse("network.predictor", format!("{}: {NO_ONNX}", predictor.display())))
     }
 

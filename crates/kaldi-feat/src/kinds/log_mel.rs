@@ -1,4 +1,5 @@
-//! Log-mel spectrograms of other toolkits than Kaldi: Whisper, librosa, NeMo, Gemma, snfa.
+//! Log-mel spectrograms of other toolkits than Kaldi: Whisper, librosa, NeMo, Gemma, snfa,
+//! GigaAM.
 
 use std::f32::consts::{LN_10, LOG10_E};
 use std::f64::consts::TAU;
@@ -14,7 +15,7 @@ use crate::sealed::Sealed;
 use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{Edges, EnergySource, Framing};
 use crate::spectrum::mel::MelBanks;
-use crate::spectrum::slaney::MelRange;
+use crate::spectrum::slaney::{MelRange, to_bfloat16};
 use crate::spectrum::window::FrameExtractionOptions;
 
 /// The value written for the energy in a filter.
@@ -95,6 +96,8 @@ pub struct LogMelOptions {
     /// Puts the corners of filters on frequencies of the transform of N samples, at floor((N + 1) f
     /// / sample rate), as in snfa.
     pub whole_bins: bool,
+    /// Rounds the window and the filters to bfloat16, the type of the checkpoints of GigaAM v3.
+    pub bfloat16: bool,
     /// Filter the power spectrum, rather than its square root.
     pub use_power: bool,
     /// The value written for each energy.
@@ -149,6 +152,7 @@ impl LogMelOptions {
             htk_mel: false,
             unit_area: true,
             whole_bins: false,
+            bfloat16: false,
             use_power: true,
             log: MelLog::Log10,
             floor: 1e-10,
@@ -234,6 +238,27 @@ impl LogMelOptions {
         }
     }
 
+    /// Returns the options of GigaAM v2 (torchaudio's `MelSpectrogram` and a logarithm).
+    pub fn gigaam_v2() -> Self {
+        Self {
+            fft_size: 400,
+            window_size: 0,
+            periodic_window: true,
+            reflect: true,
+            last_frame: true,
+            htk_mel: true,
+            unit_area: false,
+            floor: 1e-9,
+            log_guard: 0.0,
+            ..Self::nemo(64)
+        }
+    }
+
+    /// Returns the options of GigaAM v3: frames of 20 ms that are not centred.
+    pub fn gigaam_v3() -> Self {
+        Self { fft_size: 320, reflect: false, last_frame: false, snip_edges: true, bfloat16: true, ..Self::gigaam_v2() }
+    }
+
     /// Checks that the options of the signal's ends agree.
     fn edges(&self) -> Result<Edges, Error> {
         let agree = |field, value: bool, others: &[(&str, bool)]| match others.iter().find(|(_, other)| value && *other)
@@ -313,6 +338,7 @@ impl LogMelOptions {
             htk: self.htk_mel,
             unit_area: self.unit_area,
             whole_bins: self.whole_bins,
+            bfloat16: self.bfloat16,
         })
     }
 }
@@ -373,7 +399,10 @@ impl Kind for LogMelKind {
         }
         let [size, window_size, hop] = options.sizes()?;
         let period = window_size - usize::from(!options.periodic_window && window_size > 1);
-        let hann = |i: usize| (0.5 - 0.5 * (TAU * i as f64 / period as f64).cos()) as f32;
+        let hann = |i: usize| {
+            let value = (0.5 - 0.5 * (TAU * i as f64 / period as f64).cos()) as f32;
+            if options.bfloat16 { to_bfloat16(value) } else { value }
+        };
         // The middle of an odd window is its last one of two, as in the middle of `size` samples.
         let odd = !window_size.is_multiple_of(2) && !options.snip_edges;
         let window = (0..window_size).map(hann).chain(odd.then_some(0.0)).collect();

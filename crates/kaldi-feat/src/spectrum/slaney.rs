@@ -46,6 +46,15 @@ pub(crate) struct MelRange {
     pub(crate) unit_area: bool,
     /// Puts corners on frequencies of the transform: floor((N + 1) f / sample rate).
     pub(crate) whole_bins: bool,
+    /// Rounds the filters to bfloat16.
+    pub(crate) bfloat16: bool,
+}
+
+/// Rounds a finite value to the nearest one of bfloat16, the upper half of single precision; of two
+/// that are equally near, to the even one.
+pub(crate) fn to_bfloat16(value: f32) -> f32 {
+    let bits = value.to_bits();
+    f32::from_bits((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff_0000)
 }
 
 impl MelRange {
@@ -76,7 +85,8 @@ impl MelRange {
             // librosa stores the triangles in single precision before it scales them.
             let area = if self.unit_area { 2.0 / (right - left) } else { 1.0 };
             let weights = (first..=self.fft_size / 2).take_while(inside);
-            MelBin { first, weights: weights.map(|k| (f64::from(weight(k) as f32) * area) as f32).collect() }
+            let weights = weights.map(|k| (f64::from(weight(k) as f32) * area) as f32);
+            MelBin { first, weights: weights.map(|x| if self.bfloat16 { to_bfloat16(x) } else { x }).collect() }
         };
         let bins = (0..self.num_bins).map(bin).collect();
         MelBanks::from_bins(bins, center_freqs)
@@ -112,6 +122,7 @@ mod tests {
                 htk: true,
                 unit_area: false,
                 whole_bins: true,
+                bfloat16: false,
             };
             let corner = |i: u8| {
                 let mel = 2595.0 * (1.0 + 8000.0_f64 / 700.0).log10() * f64::from(i) / f64::from(num_bins + 1);
@@ -147,6 +158,7 @@ mod tests {
             htk: false,
             unit_area: true,
             whole_bins: false,
+            bfloat16: false,
         };
         for bin in range.filters().bins() {
             let area: f32 = bin.weights.iter().sum::<f32>() * 16000.0 / 4096.0;

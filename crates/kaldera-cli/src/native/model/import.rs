@@ -1,44 +1,46 @@
-//! Model folders from the exports of icefall, sherpa-onnx and NeMo.
+//! Model folders from the exports of other toolkits.
+
+mod export;
+mod family;
+mod features;
+mod settings;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera::Recognizer;
-use kaldera::feat::{FrontEnd, Preset};
-use kaldera_onnx::{Description, Layout, OnnxPredictor, Predictor as _, PredictorOptions, Runtime, weight_files};
+use kaldera::feat::Preset;
+use kaldera_onnx::{
+    Description, Error as OnnxError, Layout, OnnxDecoderJoint, OnnxPredictor, Predictor, PredictorOptions, Runtime,
+    weight_files,
+};
 
+use self::export::{Export, Parts};
+use self::family::Family;
+use self::features::Described;
+use self::settings::Settings;
+use self::tokens::Tokens;
 use super::super::CliError;
 use super::super::decoding::Decoding;
 use super::super::features::preset_named;
-use super::{Given, TOOL};
+use super::{Given, TOOL, print};
 use crate::interrupt;
 use crate::log::say;
 
-/// Names of the blank token: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. If there
-/// are several, the first in this list is used.
-const BLANKS: [&str; 5] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>"];
-
-/// Prefixes of the file names of the parts of a transducer.
-const PARTS: [&str; 3] = ["encoder", "decoder", "joiner"];
-
-/// Marks in the names of files with weights of another precision than in training.
-const QUANTISED: [&str; 3] = ["int8", "int4", "fp16"];
-
 /// Number of bytes that are copied between two checks for a signal.
 const PIECE: u64 = 1 << 26;
-
-/// Maximum number of tokens per frame of NeMo's transducers: its `max_symbols`.
-const NEMO_SYMBOLS: usize = 10;
 
 /// Properties of the network from the command line.
 struct Said {
     preset: Option<Preset>,
     normalize: Option<String>,
+    /// Values of integer inputs.
+    constants: Vec<(String, i64)>,
 }
 
 impl Said {
@@ -62,21 +64,16 @@ impl Said {
             let text = format!("option --normalize: '{other}' is not one of {}", NORMALIZE.join(", "));
             return Err(CliError::Usage(text));
         }
-        Ok(Self { preset, normalize })
-    }
-}
-
-/// The files of an export.
-struct Export {
-    /// A network trained with CTC, or the encoder of a transducer.
-    network: PathBuf,
-    /// The predictor and the joiner of a transducer.
-    parts: Option<[PathBuf; 2]>,
-}
-
-impl Export {
-    fn networks(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.network).chain(self.parts.iter().flatten())
+        let constants = given.constants.split(',').filter(|text| !text.trim().is_empty()).map(|text| {
+            let parsed = text.split_once('=').and_then(|(name, value)| Some((name, value.trim().parse().ok()?)));
+            let (name, value) = parsed.ok_or_else(|| {
+                CliError::Usage(format!(
+                    "option --constants: '{text}' is not NAME=NUMBER, as in language=3,text_norm=14"
+                ))
+            })?;
+            Ok::<_, CliError>((name.trim().to_owned(), value))
+        });
+        Ok(Self { preset, normalize, constants: constants.collect::<Result<_, _>>()? })
     }
 }
 
@@ -87,14 +84,18 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
         name => name.parse().map_err(|error| CliError::Usage(format!("option --runtime: {error}")))?,
     };
     let said = Said::of(given)?;
-    let export = export_of(source)?;
-    let network = &export.network;
-    let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
-    let tokens = if given.tokens.is_empty() { &*beside } else { Path::new(&given.tokens) };
-    let text = kaldera::text::read_file(tokens).map_err(|error| failed(tokens, &error))?;
-    let description = Description::read(network, runtime).map_err(|error| CliError::failed(&error))?;
-    let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
-    let toml = model_toml(&description, layout, (tokens, &text), &export, (runtime, &said))?;
+    let export = Export::find(source, &given.tokens)?;
+    let tokens = Tokens::read(&export.tokens)?;
+    let (settings, cmvn) = settings(&export, &tokens, (runtime, &said))?;
+    print(&settings.table())?;
+    if let Some(questions) = settings.open_questions() {
+        return Err(failed(&export.network, &questions));
+    }
+    let texts: Vec<(&str, String)> =
+        [("tokens.txt", Some(tokens.text)), ("model.toml", Some(settings.toml())), ("am.mvn", cmvn)]
+            .into_iter()
+            .filter_map(|(name, text)| Some((name, text?)))
+            .collect();
     if output.symlink_metadata().is_ok() {
         return Err(failed(output, &"it exists: remove it, or choose another name"));
     }
@@ -105,8 +106,8 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
     let part = output.with_file_name(part);
     // Networks have gigabytes: a signal must not leave a partial copy.
     let stop = interrupt::watch_folder(TOOL, "nothing was written", part.clone());
-    let made = write(&part, &export, (&text, &toml), stop)
-        .and_then(|()| unless(stop, || check(&part, &export, tokens)))
+    let made = write(&part, &export, &texts, stop)
+        .and_then(|()| unless(stop, || check(&part, &export)))
         .and_then(|made| unless(stop, || publish(&part, output).map(|()| made)));
     match made {
         Ok(recognizer) => Ok(Some(recognizer)),
@@ -130,10 +131,10 @@ fn unless<T>(stop: &AtomicBool, step: impl FnOnce() -> Result<T, CliError>) -> R
 }
 
 /// Opens the folder like a recogniser. Errors name the source files instead of their copies.
-fn check(folder: &Path, export: &Export, tokens: &Path) -> Result<Recognizer, CliError> {
+fn check(folder: &Path, export: &Export) -> Result<Recognizer, CliError> {
     Decoding::default().recognizer(folder).map_err(|trouble| {
-        let networks = export.networks().map(|path| (path.file_name().unwrap_or_default(), &**path));
-        let others = [("tokens.txt".as_ref(), tokens), ("model.toml".as_ref(), "the new model.toml".as_ref())];
+        let networks = export.networks().into_iter().map(|path| (path.file_name().unwrap_or_default(), path));
+        let others = [("tokens.txt".as_ref(), &*export.tokens), ("model.toml".as_ref(), "the new model.toml".as_ref())];
         let named = |trouble, (own, name): (&OsStr, &Path)| renamed(trouble, &folder.join(own), name);
         networks.chain(others).fold(trouble, named)
     })
@@ -166,89 +167,12 @@ fn file_name(path: &Path) -> Result<String, CliError> {
     name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
 }
 
-/// Returns the files of an export: in a folder, or belonging to this file.
-fn export_of(source: &Path) -> Result<Export, CliError> {
-    let is_folder = fs::metadata(source).map_err(|error| failed(source, &error))?.is_dir();
-    let folder = if is_folder { source } else { folder_of(source) };
-    let mut names = vec![];
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
-        let path = entry.map_err(|error| failed(folder, &error))?.path();
-        if path.extension().is_some_and(|ending| ending == "onnx") {
-            names.push(file_name(&path)?);
-        }
-    }
-    names.sort();
-    let named = if is_folder { None } else { Some(file_name(source)?) };
-    let is_part = |name: &String| PARTS.iter().any(|part| name.starts_with(part));
-    match named {
-        Some(name) if !is_part(&name) => Ok(Export { network: source.to_owned(), parts: None }),
-        Some(name) if !name.starts_with(PARTS[0]) => {
-            Err(failed(source, &"a part of a transducer: name its encoder, or the folder"))
-        }
-        None if !names.iter().any(is_part) => {
-            let plain: Vec<&String> = names.iter().filter(is_plain).collect();
-            let one = match (&names[..], &plain[..]) {
-                ([one], _) => one,
-                ([], _) => return Err(failed(source, &"there is no .onnx file in it")),
-                (_, [one]) => {
-                    say(format_args!("using this one of {}: {one}", names.join(", ")));
-                    one
-                }
-                _ => return Err(failed(source, &format!("there are {}: name one of them", names.join(", ")))),
-            };
-            Ok(Export { network: folder.join(one), parts: None })
-        }
-        named => {
-            let one =
-                |part: &str, like: Option<&str>| part_of(&names, part, like).map_err(|reason| failed(folder, &reason));
-            let encoder = named.map_or_else(|| one(PARTS[0], None), Ok)?;
-            let ending = encoder.strip_prefix(PARTS[0]);
-            let (predictor, joiner) = (one(PARTS[1], ending)?, one(PARTS[2], ending)?);
-            say(format_args!("a transducer: {encoder}, {predictor}, {joiner}"));
-            let parts = Some([folder.join(predictor), folder.join(joiner)]);
-            Ok(Export { network: folder.join(encoder), parts })
-        }
-    }
-}
-
-/// Returns `true` if the name does not mark a quantised file.
-fn is_plain(name: &&String) -> bool {
-    !QUANTISED.iter().any(|kind| name.contains(kind))
-}
-
-/// Returns the file of a part of a transducer: the file with the encoder's ending, with or without
-/// the precision; otherwise the only file that is not quantised, or the only file.
-fn part_of(names: &[String], part: &str, ending: Option<&str>) -> Result<String, String> {
-    let all: Vec<&String> = names.iter().filter(|name| name.starts_with(part)).collect();
-    if let Some(ending) = ending {
-        let plain = QUANTISED.iter().fold(ending.to_owned(), |name, kind| name.replace(&format!(".{kind}"), ""));
-        let wanted = [ending, &*plain].map(|ending| format!("{part}{ending}"));
-        if let Some(found) = wanted.into_iter().find(|name| all.contains(&name)) {
-            return Ok(found);
-        }
-    }
-    let plain: Vec<&String> = all.iter().copied().filter(is_plain).collect();
-    match (&plain[..], &all[..]) {
-        ([one], _) => Ok((*one).clone()),
-        ([], [one]) => Ok((*one).clone()),
-        (_, []) => Err(format!(
-            "a transducer needs {}, and there is no {part}*.onnx next to {}",
-            PARTS.join(", "),
-            names.join(", ")
-        )),
-        _ => {
-            let all: Vec<&str> = all.iter().map(|name| name.as_str()).collect();
-            Err(format!("there are {}: name the encoder, or move the others away", all.join(", ")))
-        }
-    }
-}
-
-/// Writes the folder: networks with their weight files, the tokens and the description.
-fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &AtomicBool) -> Result<(), End> {
+/// Writes the folder: networks with their weight files, and files of text.
+fn write(folder: &Path, export: &Export, texts: &[(&str, String)], stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || fs::create_dir(folder).map_err(|error| failed(folder, &error)))?;
     let mut files = BTreeSet::new();
     for network in export.networks() {
-        files.insert(network.clone());
+        files.insert(network.to_owned());
         files.extend(weight_files(network).map_err(|error| Some(CliError::failed(&error)))?);
     }
     let source = folder_of(&export.network);
@@ -257,7 +181,7 @@ fn write(folder: &Path, export: &Export, (tokens, toml): (&str, &str), stop: &At
         let to = folder.join(from.strip_prefix(source).unwrap_or(&from));
         copy(&from, &to, stop)?;
     }
-    for (own, text) in [("tokens.txt", tokens), ("model.toml", toml)] {
+    for (own, text) in texts {
         let path = folder.join(own);
         let write = || fs::write(&path, text).and_then(|()| fs::File::open(&path)?.sync_all());
         unless(stop, || write().map_err(|error| failed(&path, &error)))?;
@@ -286,148 +210,203 @@ fn sync_folder(folder: &Path) {
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// Returns the description of a network; `tokens` are a file and its text.
-fn model_toml(
-    description: &Description,
-    layout: Layout,
-    tokens: (&Path, &str),
+/// A text in TOML.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// Returns the settings of the new model, and the text of its `am.mvn`, if it has one.
+fn settings(
     export: &Export,
+    tokens: &Tokens,
     (runtime, said): (Runtime, &Said),
-) -> Result<String, CliError> {
-    let (tokens, text) = tokens;
+) -> Result<(Settings, Option<String>), CliError> {
+    let network = &export.network;
+    let description = Description::read(network, runtime).map_err(|error| CliError::failed(&error))?;
+    let layout = Layout::of(&description).map_err(|error| failed(network, &error))?;
     let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
+    let config = export.json("config.json")?;
+    let (family, of_family) = Family::find(&description, config.as_ref(), said.preset).unzip();
+    let mut settings = Settings::default();
+    let set = &mut settings;
+
+    let names = export.networks().into_iter().map(file_name).collect::<Result<Vec<_>, _>>()?;
     let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
-    let mut toml = format!("kind = \"{kind}\"\ntokens = \"tokens.txt\"\n");
-    let texts: Vec<(&str, &str)> = text.lines().filter_map(|line| line.trim_end().rsplit_once([' ', '\t'])).collect();
-    // The order of the names matters: some of NeMo's lists have a <pad> before the blank.
-    let blank = BLANKS.iter().find_map(|blank| texts.iter().find(|(text, _)| text.trim() == *blank));
-    let blank: usize = match blank {
-        Some((_, number)) => {
-            number.parse().map_err(|_| failed(tokens, &format!("the blank's number is '{number}'")))?
-        }
-        None => {
-            return Err(failed(tokens, &format!("there is no blank in it: one of {}", BLANKS.join(", "))));
-        }
-    };
-    line(&mut toml, "blank", blank);
-    let is_nemo = is_nemo(description, layout);
+    set.set("", "kind", quoted(kind), format!("the files: {}", names.join(", ")));
+    set.note("family", family.map_or("unknown", Family::name), of_family.unwrap_or_default());
+    set.set("", "tokens", "\"tokens.txt\"", file_name(&export.tokens)?);
+    let (blank, of_blank) = tokens.blank(export, metadata("blank_id").or(family.and_then(Family::blank)))?;
+    set.set("", "blank", blank, of_blank);
     // icefall's searches treat it as the blank, NeMo's do not.
-    let unk = texts.iter().find(|(text, _)| text.trim() == "<unk>").filter(|_| export.parts.is_some() && !is_nemo);
-    if let Some((_, number)) = unk {
-        line(&mut toml, "unk", number);
+    if let Some(unk) = tokens.number("<unk>").filter(|_| export.parts.is_some() && family == Some(Family::Icefall)) {
+        set.set("", "unk", unk, "icefall's searches: <unk>");
     }
-    let any = |is: &dyn Fn(&str) -> bool| texts.iter().any(|(text, _)| is(text));
-    if any(&|text| text.starts_with('\u{2581}')) {
-        line(&mut toml, "words", "\"marker\"");
-    } else if any(&|text| text.starts_with("##")) {
-        line(&mut toml, "words", "\"continuation\"");
-    } else if any(&|text| text == "|") {
-        line(&mut toml, "words", "\"separator\"\nseparator = \"|\"");
-    } else if any(&|text| text.trim().is_empty()) {
-        line(&mut toml, "words", "\"separator\"");
-    }
-    match metadata("subsampling_factor").map(str::parse::<usize>) {
-        Some(Ok(factor)) => line(&mut toml, "subsampling", factor),
-        _ => say("subsampling: not in the file; measured by a trial when the model is opened"),
-    }
-    let samp_freq = match metadata("sample_rate").map(str::parse::<u32>) {
-        Some(Ok(samp_freq)) => Some(samp_freq),
-        _ => {
-            say("sample rate: not in the file; assumed: 16000 Hz");
-            None
-        }
+    let words = if tokens.any(|text| text.starts_with('\u{2581}')) {
+        Some(("marker", "tokens with \u{2581}"))
+    } else if tokens.any(|text| text.starts_with("##")) {
+        Some(("continuation", "tokens with ##"))
+    } else if tokens.any(|text| text == "|") {
+        set.set("", "separator", "\"|\"", "the token |");
+        Some(("separator", "the token |"))
+    } else {
+        tokens.any(|text| text.trim().is_empty()).then_some(("separator", "the token of a space"))
     };
-    toml.push_str("\n[features]\n");
-    features(&mut toml, description, layout, samp_freq, said).map_err(|reason| failed(&export.network, &reason))?;
-    toml.push_str("\n[network]\n");
-    line(&mut toml, "file", format_args!("{:?}", file_name(&export.network)?));
-    if runtime != Runtime::default() {
-        line(&mut toml, "runtime", format_args!("{:?}", runtime.name()));
+    if let Some((words, source)) = words {
+        set.set("", "words", quoted(words), source);
     }
-    if let Some([predictor, joiner]) = &export.parts {
-        line(&mut toml, "predictor", format_args!("{:?}", file_name(predictor)?));
-        line(&mut toml, "joiner", format_args!("{:?}", file_name(joiner)?));
-        if is_nemo {
+    let configured = config.as_ref().and_then(|config| config["subsampling_factor"].as_u64());
+    match (metadata("subsampling_factor").map(str::parse::<u64>), configured) {
+        (Some(Ok(factor)), _) => set.set("", "subsampling", factor, "metadata: subsampling_factor"),
+        (_, Some(factor)) => set.set("", "subsampling", factor, "config.json: subsampling_factor"),
+        _ => set.note("subsampling", "by trial", "not in the files: measured when the model is opened"),
+    }
+
+    let preprocessor = export.json("preprocessor_config.json")?;
+    let cmvn = network.with_file_name("am.mvn");
+    let described = Described {
+        description: &description,
+        layout,
+        config: config.as_ref(),
+        preprocessor: preprocessor.as_ref(),
+        cmvn: if cmvn.is_file() {
+            Some(kaldera::text::read_file(&cmvn).map_err(|error| failed(&cmvn, &error))?)
+        } else {
+            None
+        },
+        said,
+    };
+    let cmvn = described.settings(set, family).map_err(|reason| failed(network, &reason))?;
+
+    set.set("network", "file", quoted(&file_name(network)?), "SOURCE");
+    if runtime != Runtime::default() {
+        set.set("network", "runtime", quoted(runtime.name()), "--runtime");
+    }
+    constants(set, &description, family, said);
+    if let Some(parts) = &export.parts {
+        let files = match parts {
+            Parts::Two(files) => &files[..],
+            Parts::Fused(file) => std::slice::from_ref(file),
+        };
+        for (key, file) in ["predictor", "joiner"].into_iter().zip(files) {
+            set.set("network", key, quoted(&file_name(file)?), "SOURCE");
+        }
+        if let Some(symbols) = family.and_then(Family::symbols_per_frame) {
             let options = PredictorOptions::default().with_blank(blank).with_runtime(runtime);
-            let scores = OnnxPredictor::open(predictor, joiner, &options).map_err(|error| CliError::failed(&error))?;
+            let scores = num_scores(parts, &options).map_err(|error| CliError::failed(&error))?;
             // Scores after the tokens are durations, as in sherpa-onnx.
-            match scores.num_scores().saturating_sub(texts.len()) {
+            match scores.saturating_sub(tokens.all.len()) {
                 0 => {}
-                count => line(&mut toml, "durations", format_args!("{:?}", (0..count).collect::<Vec<_>>())),
+                count => {
+                    let durations = (0..count).collect::<Vec<_>>();
+                    set.set("network", "durations", format!("{durations:?}"), "the joiner's scores after the tokens");
+                }
             }
-            toml.push_str("\n[decoding]\n");
-            line(&mut toml, "symbols-per-frame", NEMO_SYMBOLS);
+            let configured = config.as_ref().and_then(|config| config["max_tokens_per_step"].as_u64());
+            match configured {
+                Some(most) => set.set("decoding", "symbols-per-frame", most, "config.json: max_tokens_per_step"),
+                None => {
+                    set.set("decoding", "symbols-per-frame", symbols, format!("{}'s", family.map_or("", Family::name)))
+                }
+            }
         }
     }
-    Ok(toml)
+    say_what_is_not_used(&description);
+    Ok((settings, cmvn))
 }
 
-fn is_nemo(description: &Description, layout: Layout) -> bool {
-    description.metadata("model_type").is_some_and(|kind| kind.starts_with("EncDec"))
-        || matches!(layout, Layout::Columns { .. })
+fn num_scores(parts: &Parts, options: &PredictorOptions) -> Result<usize, OnnxError> {
+    Ok(match parts {
+        Parts::Two([predictor, joiner]) => OnnxPredictor::open(predictor, joiner, options)?.num_scores(),
+        Parts::Fused(file) => OnnxDecoderJoint::open(file, options)?.num_scores(),
+    })
 }
 
-fn line(toml: &mut String, key: &str, value: impl std::fmt::Display) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(toml, "{key} = {value}");
+/// Sets the integer inputs that are the same for all utterances, and the rows of the prompt.
+fn constants(settings: &mut Settings, description: &Description, family: Option<Family>, said: &Said) {
+    let number = |key: &str| description.metadata(key).and_then(|text| text.trim().parse::<i64>().ok());
+    // SenseVoice's names, sherpa-onnx's and FunASR's, with their values for any language and for text as spoken; NeMo's
+    // prompt for any language.
+    let known = [
+        ("language", number("lang_auto").unwrap_or(0), "any language: lang_auto"),
+        ("text_norm", number("without_itn").unwrap_or(15), "text as it is spoken: without_itn"),
+        ("textnorm", number("without_itn").unwrap_or(15), "text as it is spoken: without_itn"),
+        ("prompt_index", number("auto_prompt_id").unwrap_or(101), "any language: auto_prompt_id"),
+    ];
+    let has = |name: &str| description.inputs.iter().any(|input| input.name == name);
+    let known = known.into_iter().filter(|(name, ..)| has(name) && said.constants.iter().all(|(own, _)| own != name));
+    let mut all: Vec<(String, i64)> = said.constants.clone();
+    let mut sources: Vec<&str> = said.constants.iter().map(|_| "--constants").collect();
+    for (name, value, source) in known {
+        all.push((name.to_owned(), value));
+        sources.push(source);
+    }
+    if !all.is_empty() {
+        let values: Vec<String> = all.iter().map(|(name, value)| format!("{} = {value}", quoted(name))).collect();
+        settings.set("network", "constants", format!("{{ {} }}", values.join(", ")), sources.join("; "));
+    }
+    if family == Some(Family::SenseVoice) {
+        settings.set("network", "prompt-rows", 4, "SenseVoice's: language, emotion, event, text norm");
+    }
 }
-
-/// Metadata that describe features in ways unknown to the importer: GigaAM's, and the low frame
-/// rate, the normalisation and the prompts of FunASR's and other networks.
-const FEATURES: [&str; 12] = [
-    "feature_type",
-    "inv_stddev",
-    "is_giga_am",
-    "lfr_window_shift",
-    "lfr_window_size",
-    "mean",
-    "neg_mean",
-    "scale",
-    "stddev",
-    "use_whisper_feature",
-    "with_itn",
-    "without_itn",
-];
 
 /// Metadata that are used, or do not affect the computation.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 45] = [
     "T",
     "author",
+    "auto_prompt_id",
     "blank_id",
     "chunk_shift",
+    "cmvn_inv_stddev",
+    "cmvn_mean",
     "comment",
     "context_size",
     "decode_chunk_len",
     "description",
     "feat_dim",
+    "feature",
     "feature_dim",
+    "feature_type",
+    "inv_stddev",
+    "invstd",
+    "is_giga_am",
     "joiner_dim",
     "language",
+    "lfr_window_shift",
+    "lfr_window_size",
     "license",
+    "mean",
     "model_author",
     "model_type",
+    "neg_mean",
     "normalize_samples",
     "normalize_type",
     "onnx.infer",
     "pred_hidden",
     "pred_rnn_layers",
+    "prompt_dictionary",
     "sample_rate",
+    "scale",
+    "stddev",
     "subsampling_factor",
     "url",
+    "use_whisper_feature",
     "version",
     "vocab_size",
     "window_size",
     "window_stride",
+    "with_itn",
+    "without_itn",
 ];
 
 /// Prefixes of metadata that are used by their numbers, or describe the structure of the layers.
-const KNOWN_BEGINNINGS: [&str; 15] = [
+const KNOWN_BEGINNINGS: [&str; 16] = [
     "attention_",
     "cache_",
     "cnn_module_kernel",
     "d_model",
     "dim_feedforward",
     "encoder_",
+    "lang_",
     "left_",
     "num_",
     "onnx.",
@@ -439,167 +418,9 @@ const KNOWN_BEGINNINGS: [&str; 15] = [
     "value_head_dim",
 ];
 
-/// Prefixes of the `model_type` of icefall's networks.
-const ICEFALL: [&str; 5] = ["conformer", "emformer", "lstm", "pruned_transducer", "zipformer"];
-
-/// Writes the table `features`. It is determined by the command line, the metadata, or icefall's
-/// and NeMo's names of inputs. Returns an error if these do not determine it.
-fn features(
-    toml: &mut String,
-    description: &Description,
-    layout: Layout,
-    samp_freq: Option<u32>,
-    said: &Said,
-) -> Result<(), String> {
-    let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
-    let model_type = metadata("model_type").unwrap_or_default();
-    let named = || ["feat_dim", "feature_dim"].iter().find_map(|key| metadata(key)).and_then(|dim| dim.parse().ok());
-    let width = layout.width().or_else(named);
-    say_what_is_not_used(description);
-    if let Some(preset) = said.preset {
-        return preset_said(toml, preset, width, samp_freq, said.normalize.as_deref());
-    }
-    let unknown = FEATURES.iter().find_map(|&key| Some((key, metadata(key).filter(|value| *value != "0")?)));
-    if let Some((key, value)) = unknown {
-        let value: String = value.chars().take(20).collect();
-        return Err(format!(
-            "its metadata have {key} = {value}, whose effect on the features is unknown: {SAY_PRESET}"
-        ));
-    }
-    let sample_rate = samp_freq.unwrap_or(16_000);
-    if layout.takes_samples() {
-        line(toml, "kind", "\"samples\"");
-        line(toml, "sample-frequency", sample_rate);
-        let normalize = match (said.normalize.as_deref(), metadata("normalize_samples")) {
-            (Some(said), _) => said,
-            (None, Some("1")) => "samples",
-            (None, Some("0")) => "none",
-            (None, Some(other)) => return Err(format!("normalize_samples {other} of its metadata is unknown")),
-            (None, None) if model_type.contains("omnilingual") => "samples",
-            (None, None) => {
-                return Err("the network takes samples, and the file does not specify their normalisation: give \
-                            --normalize=samples (most wav2vec 2.0 networks) or --normalize=none"
-                    .to_owned());
-            }
-        };
-        if normalize != "none" {
-            line(toml, "normalize", format_args!("{normalize:?}"));
-        }
-        return Ok(());
-    }
-    let Some(width) = width else {
-        return Err(format!("the file does not specify the feature dimension: {SAY_PRESET}"));
-    };
-    if is_nemo(description, layout) {
-        let has_nemos_names = description.inputs.iter().any(|input| input.name == "audio_signal");
-        let preset = match width {
-            // GigaAM's networks have 64, and so have NeMo's oldest, with windows of another length.
-            64 => {
-                return Err(format!(
-                    "rows of 64 values may be the features of GigaAM or of NeMo's QuartzNet: {SAY_PRESET}"
-                ));
-            }
-            _ if model_type.is_empty() && !(has_nemos_names && matches!(width, 80 | 128)) => {
-                return Err(format!(
-                    "the file does not specify the kind of its features of {width} values: {SAY_PRESET}"
-                ));
-            }
-            128 => Preset::Nemo128,
-            _ => Preset::Nemo80,
-        };
-        line(toml, "preset", format_args!("{:?}", preset.name()));
-        if !matches!(width, 80 | 128) {
-            line(toml, "num-mel-bins", width);
-        }
-        if sample_rate != 16_000 {
-            // Window and shift have the same times at this rate: NeMo's `window_size` and
-            // `window_stride`.
-            let samples = |milliseconds: u64| u64::from(sample_rate) * milliseconds / 1000;
-            line(toml, "sample-frequency", sample_rate);
-            line(toml, "fft-size", samples(25).next_power_of_two());
-            line(toml, "window-size", samples(25));
-            line(toml, "hop", samples(10));
-        }
-        // Exporters write an empty text for "NA".
-        match (said.normalize.as_deref(), description.metadata("normalize_type")) {
-            (Some("per_feature"), _) | (None, Some("per_feature")) => {}
-            (Some(said), _) => line(toml, "normalize", format_args!("{said:?}")),
-            (None, Some("" | "NA" | "None")) => line(toml, "normalize", "\"none\""),
-            (None, Some(other)) => {
-                return Err(format!("normalize_type {other} of the network's metadata is unknown: give --normalize"));
-            }
-            (None, None) => {
-                return Err("the file does not specify the normalisation of the features: give \
-                            --normalize=per_feature (most NeMo networks) or --normalize=none (most streaming NeMo \
-                            networks)"
-                    .to_owned());
-            }
-        }
-        return Ok(());
-    }
-    let is_wenet = model_type.starts_with("wenet");
-    if model_type.is_empty() {
-        if width != 80 || description.inputs.iter().all(|input| input.name != "x") {
-            return Err(format!("the file does not specify the kind of its features of {width} values: {SAY_PRESET}"));
-        }
-        say("features: icefall's, by the name of its input, x (fbank of samples from -1 to 1)");
-    } else if !is_wenet && !ICEFALL.iter().any(|begin| model_type.starts_with(begin)) {
-        return Err(format!("its model_type is {model_type}, whose features are unknown: {SAY_PRESET}"));
-    }
-    if said.normalize.as_deref().is_some_and(|said| said != "none") {
-        return Err("the features of icefall and WeNet are not normalised: omit --normalize".to_owned());
-    }
-    // WeNet trains on samples as in WAV files, icefall on lhotse's samples from -1 to 1.
-    let is_scaled = match metadata("normalize_samples") {
-        None | Some("1") => !is_wenet,
-        Some("0") => false,
-        Some(other) => return Err(format!("normalize_samples {other} of its metadata is unknown")),
-    };
-    line(toml, "kind", "\"fbank\"");
-    line(toml, "sample-frequency", sample_rate);
-    line(toml, "num-mel-bins", width);
-    line(toml, "snip-edges", false);
-    line(toml, "high-freq", "-400.0");
-    line(toml, "full-scale", if is_scaled { "1.0" } else { "32768.0" });
-    Ok(())
-}
-
-/// Advice for unknown features.
-const SAY_PRESET: &str = "give --preset (see 'kaldera features --help': nemo-80, zipformer, ...), or write the \
-                          model.toml by hand (MODEL.md) if none fits";
-
-/// Writes the features of a given preset, with as many filters as the network takes.
-fn preset_said(
-    toml: &mut String,
-    preset: Preset,
-    width: Option<usize>,
-    samp_freq: Option<u32>,
-    normalize: Option<&str>,
-) -> Result<(), String> {
-    let front_end = FrontEnd::new(preset.front_end()).map_err(|error| error.to_string())?;
-    line(toml, "preset", format_args!("{:?}", preset.name()));
-    if let Some(width) = width.filter(|&width| width != front_end.dim()) {
-        say(format_args!(
-            "preset {} has {} values a row, and the network takes {width}",
-            preset.name(),
-            front_end.dim()
-        ));
-        line(toml, "num-mel-bins", width);
-    }
-    if let Some(samp_freq) = samp_freq.filter(|&samp_freq| f64::from(samp_freq) != f64::from(front_end.samp_freq())) {
-        line(toml, "sample-frequency", samp_freq);
-    }
-    if let Some(normalize) = normalize {
-        line(toml, "normalize", format_args!("{normalize:?}"));
-    }
-    Ok(())
-}
-
 /// Reports the metadata that are not used.
 fn say_what_is_not_used(description: &Description) {
-    let is_used = |key: &str| {
-        KNOWN.contains(&key) || KNOWN_BEGINNINGS.iter().any(|begin| key.starts_with(begin)) || FEATURES.contains(&key)
-    };
+    let is_used = |key: &str| KNOWN.contains(&key) || KNOWN_BEGINNINGS.iter().any(|begin| key.starts_with(begin));
     let unused: Vec<&str> = description.metadata.iter().map(|(key, _)| &**key).filter(|key| !is_used(key)).collect();
     if !unused.is_empty() {
         say(format_args!("unknown metadata, which are not used: {}", unused.join(", ")));
