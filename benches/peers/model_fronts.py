@@ -88,6 +88,19 @@ def by_knf(guarded: bool = False, normalized: bool = False, **options) -> Callab
     return rows
 
 
+def scaled(front: Callable) -> Callable:
+    """With samples as in WAV files."""
+    return lambda samples: front(samples * 32768)
+
+
+def standard(addend: float) -> Callable:
+    """The samples, with zero mean and unit variance."""
+    return lambda samples: ((samples - samples.mean()) / np.sqrt(samples.var() + addend)).astype(np.float32)
+
+
+OF_WENET = scaled(by_knf(num_bins=80))
+
+
 def sherpas(bins: int, **options) -> Callable:
     return by_knf(**{"snip_edges": False, "remove_dc_offset": False, "num_bins": bins, "low_freq": 0, "window_type": "hann", "high_freq": 8000} | options)
 
@@ -109,6 +122,8 @@ SHERPAS = {
     "gigaam": sherpas(64),
     "dolphin": sherpas(80, is_librosa=True, frame_length_ms=31.25),
     "medasr": sherpas_medasr,
+    "wenet": scaled(by_knf(num_bins=80, snip_edges=False, high_freq=-400)),
+    "wav2vec2": standard(1e-5),
 }
 
 
@@ -123,8 +138,19 @@ def session_of(path: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def by_ctc(folder: Path, mask: bool, normalized: bool) -> Callable:
-    """Tokens and times of the best token of each frame; the blank is 0, and a frame has 40 ms."""
+def best_tokens(scores: np.ndarray, tokens: list, frame: float = 0.04) -> tuple:
+    """Tokens and times of the best token of each frame; the blank is 0."""
+    best = scores.argmax(axis=-1)
+    places = np.flatnonzero((best != 0) & (np.diff(best, prepend=0) != 0))
+    return [tokens[token] for token in best[places]], (places * frame).tolist()
+
+
+def by_samples(folder: Path) -> Callable:
+    session, tokens = session_of(folder / "plain/model.onnx"), tokens_of(folder / "sherpa/tokens.txt")
+    return lambda samples: best_tokens(session.run(None, {"input_values": samples[None]})[0][0], tokens, 0.02)
+
+
+def by_ctc(folder: Path, mask: bool = False, normalized: bool = False) -> Callable:
     session, tokens = session_of(folder / "model.onnx"), tokens_of(folder / "tokens.txt")
     metadata = session.get_modelmeta().custom_metadata_map
     names = [one.name for one in session.get_inputs()]
@@ -134,15 +160,36 @@ def by_ctc(folder: Path, mask: bool, normalized: bool) -> Callable:
             mean, scale = (np.array(metadata[key].split(","), dtype=np.float32) for key in ("mean", "invstd"))
             rows = (rows - mean) * scale
         length = np.ones((1, len(rows)), dtype=np.int64) if mask else np.array([len(rows)])
-        best = session.run(None, {names[0]: rows[None], names[1]: length})[0][0].argmax(axis=-1)
-        places = np.flatnonzero((best != 0) & (np.diff(best, prepend=0) != 0))
-        return [tokens[token] for token in best[places]], (places * 0.04).tolist()
+        return best_tokens(session.run(None, {names[0]: rows[None], names[1]: length})[0][0], tokens)
+
+    return search
+
+
+def by_wenet_chunks(folder: Path) -> Callable:
+    session, tokens = session_of(folder / "model-streaming.onnx"), tokens_of(folder / "tokens.txt")
+    metadata = session.get_modelmeta().custom_metadata_map
+    names = "chunk_size left_chunks head num_blocks output_size cnn_module_kernel right_context subsampling_factor".split()
+    chunk, left, heads, blocks, width, kernel, right, factor = (int(metadata[name]) for name in names)
+    required, window = chunk * left, (chunk - 1) * factor + right + 1
+
+    def search(rows: np.ndarray) -> tuple:
+        keys = np.zeros((blocks, heads, required, width // heads * 2), dtype=np.float32)
+        memory, found = np.zeros((blocks, 1, width, kernel - 1), dtype=np.float32), []
+        for number, start in enumerate(range(0, len(rows) - window, chunk * factor)):
+            mask = np.arange(required + chunk)[None, None] >= required - number * chunk
+            inputs = {
+                "x": rows[None, start : start + window], "offset": np.array([required + number * chunk]), "attn_cache": keys,
+                "required_cache_size": np.array([required]), "conv_cache": memory, "attn_mask": mask,
+            }  # fmt: skip
+            scores, keys, memory = session.run(None, inputs)
+            found.append(scores[0])
+        return best_tokens(np.concatenate(found), tokens)
 
     return search
 
 
 def by_transducer(folder: Path) -> Callable:
-    """As by_ctc, of a cache-aware transducer: greedy, 10 tokens in a frame of 80 ms at most."""
+    """Of a cache-aware transducer: greedy, 10 tokens in a frame of 80 ms at most."""
     encoder, decoder, joiner = (session_of(folder / f"{part}.onnx") for part in ("encoder", "decoder", "joiner"))
     tokens = tokens_of(folder / "tokens.txt")
     metadata = encoder.get_modelmeta().custom_metadata_map

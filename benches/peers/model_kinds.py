@@ -22,7 +22,7 @@ FLOAT, HALF, INT32, INT64, BOOL = TensorProto.FLOAT, TensorProto.FLOAT16, Tensor
 logging.getLogger().setLevel(logging.ERROR)
 HIDDEN = 16
 # Bonus of a token that separates words, and of special ones other than tags of a language.
-SPECIAL, RARE, TAG = {" ": 6.0, "|": 6.0}, -30.0, re.compile("<[a-z]{2}-[A-Z]{2}>")
+SPECIAL, RARE, TAG = {" ": 7.0, "|": 6.0}, -30.0, re.compile("<[a-z]{2}-[A-Z]{2}>")
 # Standard deviation of scores, and the bonus of the blank: some half of the frames are blank then.
 SHARP, BLANK_BONUS = 3.0, 7.0
 # Mean and deviation of log mel energies of speech: samples from -1 to 1, and as in WAV files.
@@ -560,9 +560,9 @@ def t_one(folder: Path) -> None:
     signal = net("Squeeze", net("Div", net("Cast", "signal", to=FLOAT), net.number(32768)), net.ints(2))
     both = net("Concat", net("Cast", "state", to=FLOAT), signal, axis=1)
     net("Cast", net("Slice", both, net.ints(samples), net.ints(samples + keep), net.ints(1)), name="state_next", to=HALF)
-    weights = net.random.normal(0, 1.5, (HIDDEN, 1, 720)).astype(np.float32)
+    weights = net.random.normal(0, 3, (HIDDEN, 1, 720)).astype(np.float32)
     columns = net("Tanh", net("Conv", net("Unsqueeze", both, net.ints(1)), net.value(weights), kernel_shape=[720], strides=[240]))
-    net.log_softmax(net.scored(net.rows(columns), [*letters, "<blk>"], blank), "logprobs")
+    net.log_softmax(net.scored(net.rows(columns), [*letters, "<blk>"], blank, bonus=BLANK_BONUS - 4), "logprobs")
     metadata = {"model_type": "t-one", "language": "Russian", "version": 1, "maintainer": "k2-fsa", "sample_rate": 8000, "frame_length_ms": 300, "state_dim": keep}
     for form, props in (("plain", None), ("sherpa", metadata)):
         net.save(
@@ -650,8 +650,8 @@ def wenet_streaming_ctc(folder: Path) -> None:
     memory = net("Expand", net("Unsqueeze", net.rows(rows), net.ints(0)), net.ints(blocks, 1, HIDDEN, chunk))
     net("Slice", net("Concat", "conv_cache", memory, axis=3), net.ints(1 - kernel), net.ints(1 << 30), net.ints(3), name="next_conv_cache")
     caches.mean(net("Reshape", net("ReduceMean", "conv_cache", axes=[0, 3]), net.ints(1, 1, HIDDEN)), HIDDEN)
-    caches.mean(net("Reshape", net("Mul", net("Cast", "offset", to=FLOAT), net.number(0.005)), net.ints(1, 1, 1)), 1)
-    net.log_softmax(net.scored(net("Tanh", caches.added), tokens, 0), "log_probs")
+    caches.mean(net("Reshape", net("Mul", net("Cast", "offset", to=FLOAT), net.number(0.0005)), net.ints(1, 1, 1)), 1)
+    net.log_softmax(net.scored(net("Tanh", caches.added), tokens, 0, bonus=BLANK_BONUS - 3), "log_probs")
     metadata = {
         "model_type": "wenet_ctc", "version": 1, "model_author": "wenet", "comment": "streaming", "url": "", "chunk_size": chunk, "left_chunks": 4,
         "head": heads, "num_blocks": blocks, "output_size": HIDDEN, "cnn_module_kernel": kernel, "right_context": 6, "subsampling_factor": 4,

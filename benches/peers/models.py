@@ -215,11 +215,14 @@ NEMO_CTC = with_both("plain", "nemo-conformer-ctc", "nemo-ctc", ("sherpa", offli
 GIGAAM = {version: with_both("plain", f"gigaam-{version}-ctc", "gigaam", ("sherpa", offline(OF_NEMO)), factor=4) for version in ("v2", "v3")}
 GIGAAM_RNNT = with_both("plain", "gigaam-v3-rnnt", "gigaam", ("sherpa", offline(PARTS)), symbols=10)
 NEMOTRON = with_front(fronts.by_transducer, fronts.of_nemo(128), "nemotron", online(of_parts(ON.from_transducer)))
-DOLPHIN = with_front(lambda folder: fronts.by_ctc(folder, False, True), fronts.of_dolphin, "dolphin", offline(of_one_file(OFF.from_dolphin_ctc)))
-MEDASR = with_front(lambda folder: fronts.by_ctc(folder, True, False), fronts.of_medasr, "medasr", offline(of_one_file(OFF.from_medasr_ctc)))
-WAV2VEC2 = only_sherpa(offline(of_one_file(OFF.from_omnilingual_asr_ctc, "plain/model.onnx", "sherpa/tokens.txt")))
+DOLPHIN = with_front(lambda folder: fronts.by_ctc(folder, normalized=True), fronts.of_dolphin, "dolphin", offline(of_one_file(OFF.from_dolphin_ctc)))
+MEDASR = with_front(lambda folder: fronts.by_ctc(folder, mask=True), fronts.of_medasr, "medasr", offline(of_one_file(OFF.from_medasr_ctc)))
+# As WeNet's kind sherpa-onnx adds noise to the samples; as Zipformer's it gives the network the same features without.
+WENET = with_front(fronts.by_ctc, fronts.OF_WENET, "wenet", offline(of_one_file(OFF.from_zipformer_ctc), scale=32768))
+WENET_CHUNKS = with_front(fronts.by_wenet_chunks, fronts.OF_WENET, "wenet", online(of_online_file(ON.from_wenet_ctc, "model-streaming.onnx")))
+OMNILINGUAL = offline(of_one_file(OFF.from_omnilingual_asr_ctc, "plain/model.onnx", "sherpa/tokens.txt"))
+WAV2VEC2 = with_front(fronts.by_samples, fronts.standard(1e-7), "wav2vec2", OMNILINGUAL)
 SENSE_VOICE = only_sherpa(offline(of_one_file(OFF.from_sense_voice)), "sherpa")
-ZIPFORMER = of_one_file(OFF.from_zipformer_ctc)
 T_ONE = {ONNX_ASR: ("plain", with_onnx_asr("t-one-ctc")), SHERPA: ("sherpa", online(of_online_file(ON.from_t_one_ctc)))}
 VOSK = {ONNX_ASR: (".", with_onnx_asr("vosk")), SHERPA: (".", offline(of_parts(OFF.from_transducer, "am-onnx", "lang/tokens.txt")))}
 ROWS = [
@@ -238,15 +241,14 @@ ROWS = [
     Row("GigaAM v3 CTC of sherpa-onnx", kinds.gigaam_v3_ctc, "sherpa", GIGAAM["v3"], ONNX_ASR),
     Row("GigaAM v3 RNN-T", kinds.gigaam_rnnt, "plain", GIGAAM_RNNT, ONNX_ASR),
     Row("GigaAM v3 RNN-T of sherpa-onnx", kinds.gigaam_rnnt, "sherpa", GIGAAM_RNNT, ONNX_ASR),
-    Row("wav2vec2", kinds.wav2vec2, "plain", WAV2VEC2),
+    Row("wav2vec2", kinds.wav2vec2, "plain", WAV2VEC2, TOOLKIT),
     Row("SenseVoice of sherpa-onnx", kinds.sense_voice, "sherpa", SENSE_VOICE),
     Row("SenseVoice of FunASR", kinds.sense_voice, "funasr", SENSE_VOICE),
     Row("Paraformer", kinds.paraformer, ".", only_sherpa(offline(of_one_file(OFF.from_paraformer), cif_words))),
-    Row("Zipformer CTC", kinds.zipformer_ctc, ".", only_sherpa(offline(ZIPFORMER))),
+    Row("Zipformer CTC", kinds.zipformer_ctc, ".", only_sherpa(offline(of_one_file(OFF.from_zipformer_ctc)))),
     Row("Zipformer CTC streaming", kinds.zipformer_streaming_ctc, ".", only_sherpa(online(of_online_file(ON.from_zipformer2_ctc))), chunks=True),
-    # As WeNet's kind sherpa-onnx adds noise to the samples; as Zipformer's it gives the network the same features without.
-    Row("WeNet CTC", kinds.wenet_ctc, ".", only_sherpa(offline(ZIPFORMER, scale=32768))),
-    Row("WeNet CTC streaming", kinds.wenet_streaming_ctc, ".", only_sherpa(online(of_online_file(ON.from_wenet_ctc, "model-streaming.onnx"))), chunks=True),
+    Row("WeNet CTC", kinds.wenet_ctc, ".", WENET, TOOLKIT),
+    Row("WeNet CTC streaming", kinds.wenet_streaming_ctc, ".", WENET_CHUNKS, TOOLKIT, chunks=True),
     Row("Dolphin", kinds.dolphin, ".", DOLPHIN, TOOLKIT),
     Row("TeleSpeech", kinds.telespeech, ".", only_sherpa(offline(of_one_file(OFF.from_telespeech_ctc), characters))),
     Row("FireRed CTC", kinds.fire_red_ctc, ".", only_sherpa(offline(of_one_file(OFF.from_fire_red_asr_ctc)))),
@@ -281,7 +283,8 @@ def within(result: tuple, limit: Optional[float]) -> tuple:
     """The text, without the spaces around Chinese characters, and the words; if there is a limit, those that begin before it."""
     text, words = result
     if limit is not None:
-        words = [(word, start) for word, start in words if start < limit]
+        # The last one may go on after it.
+        words = [(word, start) for word, start in words if start < limit][:-1]
         text = " ".join(word for word, _ in words)
     return CJK.sub("", " ".join(text.split())), words
 
@@ -323,14 +326,13 @@ def main() -> None:
                         found[OURS] = by_kaldera(binary, row, family / row.ours, paths, Path(place))
                 except (RuntimeError, KeyError) as error:
                     notes.append(f"{row.name}: {error}")
-                    found[OURS] = [("", [])] * len(paths)
             found = {name: [within(*one) for one in zip(results, limits)] for name, results in found.items()}
             cells = []
             for name in (ONNX_ASR, SHERPA, OURS):
                 right = ITS if name == SHERPA and ITS in found else row.follows
                 same = [equal(*pair) for pair in zip(found.get(name, []), found[right])]
                 mark = "*" if name == row.follows else "\u2020" if right == ITS else ""
-                cells.append(f"{sum(same)} of {len(same)}{mark}" if same else "-")
+                cells.append(f"{sum(same)} of {len(same)}{mark}" if same else "error" if binary and name == OURS else "-")
                 if not all(same):
                     at = same.index(False)
                     notes.append(f"{row.name}, {name}, {paths[at].name}:\n  {shown(found[name][at])}\n  not {shown(found[right][at])}")
