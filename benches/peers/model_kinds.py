@@ -437,9 +437,7 @@ def sense_voice(folder: Path) -> None:
             continue
         net("Add", length, net.value(np.array(4, dtype=np.int32)), name="encoder_out_lens")
         net.save(folder / form / "model.onnx", inputs, [("ctc_logits", FLOAT, ["N", "T_out", len(tokens)]), ("encoder_out_lens", INT32, ["N"])])
-        mvn_file(folder / form / "am.mvn", shift, scale)
-        (folder / form / "tokens.json").write_text(json.dumps(tokens))
-        (folder / form / "config.yaml").write_text(FUNASR_YAML.format("SenseVoiceSmall", ""))
+        of_funasr(folder / form, "SenseVoiceSmall", tokens, shift, scale)
 
 
 FUNASR_YAML = """model: {}
@@ -453,11 +451,20 @@ frontend_conf:
     lfr_m: 7
     lfr_n: 6
     cmvn_file: null
-{}"""
+"""
+
+
+def of_funasr(folder: Path, model: str, tokens: list, shift, scale) -> None:
+    mvn_file(folder / "am.mvn", shift, scale)
+    (folder / "tokens.json").write_text(json.dumps(tokens))
+    (folder / "config.yaml").write_text(FUNASR_YAML.format(model))
 
 
 def paraformer(folder: Path) -> None:
-    """The tokens fire where the sum of weights passes a whole number; a second sum, three times as fine, gives the times."""
+    """Folder `sherpa` with metadata, `funasr` with the files of FunASR's export.
+
+    The tokens fire where the sum of weights passes a whole number; a second sum, three times as fine, gives the times.
+    """
     tokens = ["<blank>", "<s>", "</s>", *"的一是不了人我在有他这中大来上", "a@@", "be", "see@@", "dee", "e", "<unk>"]
     net = Network("paraformer")
     shift, scale = cmvn(net)
@@ -482,13 +489,17 @@ def paraformer(folder: Path) -> None:
     floors = net("Floor", sums)
     earlier = net("Pad", net("Slice", floors, net.ints(0), net.ints(-1), net.ints(1)), net.ints(0, 1, 0, 0), net.number(0))
     net("Add", net("Sub", sums, floors), net("Cast", net("Greater", floors, earlier), to=FLOAT), name="us_cif_peak")
-    net.save(
-        folder / "model.onnx", [("speech", FLOAT, [1, "T", LFR_WIDTH]), ("speech_lengths", INT32, [1])],
-        [("logits", FLOAT, [1, "U", len(tokens)]), ("token_num", INT32, [1]), ("us_alphas", FLOAT, [1, "T3"]), ("us_cif_peak", FLOAT, [1, "T3"])],
-        {**LFR, "model_type": "paraformer", "version": 1, "model_author": "damo", "vocab_size": len(tokens), "comment": "speech_paraformer-large",
-         "neg_mean": by_commas(shift), "inv_stddev": by_commas(scale)},
-    )  # fmt: skip
-    listed(folder / "tokens.txt", tokens)
+    metadata = {
+        **LFR, "model_type": "paraformer", "version": 1, "model_author": "damo", "vocab_size": len(tokens), "comment": "speech_paraformer-large",
+        "neg_mean": by_commas(shift), "inv_stddev": by_commas(scale),
+    }  # fmt: skip
+    for form, props in (("sherpa", metadata), ("funasr", None)):
+        net.save(
+            folder / form / "model.onnx", [("speech", FLOAT, [1, "T", LFR_WIDTH]), ("speech_lengths", INT32, [1])],
+            [("logits", FLOAT, [1, "U", len(tokens)]), ("token_num", INT32, [1]), ("us_alphas", FLOAT, [1, "T3"]), ("us_cif_peak", FLOAT, [1, "T3"])], props,
+        )  # fmt: skip
+    listed(folder / "sherpa/tokens.txt", tokens)
+    of_funasr(folder / "funasr", "BiCifParaformer", tokens, shift, scale)
 
 
 def rows_ctc(folder: Path, family: str, width: int, spread, names, tokens, metadata, blank: int = 0, softmax: bool = True, mask: bool = False) -> None:
@@ -638,7 +649,7 @@ def zipformer_streaming_ctc(folder: Path) -> None:
 def wenet_streaming_ctc(folder: Path) -> None:
     """16 frames of 40 ms from 67 of 10 ms; attention is a mean of the rows that the mask has."""
     net, tokens, blocks, heads, chunk, kernel = Network("wenet-streaming"), ["<blank>", "<unk>", *PIECES, "<sos/eos>"], 2, 2, 16, 5
-    required, width = 4 * chunk, HIDDEN // 2 * 2
+    width = HIDDEN // heads * 2
     rows = net.rows(net("Tanh", net.convolved(net.rows(net.normal("x", FULL)), 80, 7, 4, 0)))
     projected = net("Reshape", net("MatMul", rows, net.weights(HIDDEN, blocks * heads * width, scale=HIDDEN**-0.5)), net.ints(-1, blocks, heads, width))
     keys = net("Concat", "attn_cache", net("Transpose", projected, perm=[1, 2, 0, 3]), axis=2)

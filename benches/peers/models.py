@@ -9,8 +9,9 @@ metadata of the real ones (model_kinds.py). A cell counts the recordings in whic
 words at the same times as the tool with the star, which ours follows. For some kinds sherpa-onnx has
 another front end than the toolkit that trained the models. Ours follows the toolkit then, and the cell
 of sherpa-onnx has a dagger: it compares sherpa-onnx with a second search on the same features
-(model_fronts.py). Searches are greedy. Without --kaldera the other tools are compared only. The status
-is 1 if a cell is not full.
+(model_fronts.py). Searches are greedy, but for the rows with a beam. A second table has the features of
+presets and of onnx-asr. Without --kaldera the other tools are compared only. The status is 1 if a cell
+is not full, or features differ.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from typing import Callable, Optional
 import numpy as np
 import onnx_asr
 import sherpa_onnx
+from onnx_asr.preprocessors import numpy_preprocessor
 
 import model_fronts as fronts
 import model_kinds as kinds
@@ -34,6 +36,8 @@ import run
 
 # Half of a millisecond, to which ours rounds, and errors of single precision.
 CLOSE = 0.0006
+# Logarithms of energies near their floor, in single precision.
+SAME_FEATURES = 5e-4
 # Seconds of the room's noise after a recording for networks that take chunks: sherpa-onnx leaves out the last one.
 TAIL, LEFT_OUT = 2.0, 1.0
 SHERPA, ONNX_ASR, OURS, TOOLKIT, ITS = "sherpa-onnx", "onnx-asr", "ours", "the toolkit's front end", "its own front end"
@@ -186,6 +190,7 @@ class Row:
     tools: dict
     follows: str = SHERPA
     options: list = field(default_factory=list)  # of ours, to import
+    search: list = field(default_factory=list)  # of ours, to transcribe
     rate: int = 16000
     chunks: bool = False
 
@@ -223,8 +228,10 @@ WENET_CHUNKS = with_front(fronts.by_wenet_chunks, fronts.OF_WENET, "wenet", onli
 OMNILINGUAL = offline(of_one_file(OFF.from_omnilingual_asr_ctc, "plain/model.onnx", "sherpa/tokens.txt"))
 WAV2VEC2 = with_front(fronts.by_samples, fronts.standard(1e-7), "wav2vec2", OMNILINGUAL)
 SENSE_VOICE = only_sherpa(offline(of_one_file(OFF.from_sense_voice)), "sherpa")
+PARAFORMER = only_sherpa(offline(of_one_file(OFF.from_paraformer), cif_words), "sherpa")
 T_ONE = {ONNX_ASR: ("plain", with_onnx_asr("t-one-ctc")), SHERPA: ("sherpa", online(of_online_file(ON.from_t_one_ctc)))}
 VOSK = {ONNX_ASR: (".", with_onnx_asr("vosk")), SHERPA: (".", offline(of_parts(OFF.from_transducer, "am-onnx", "lang/tokens.txt")))}
+VOSK_BEAM = only_sherpa(offline(of_parts(OFF.from_transducer, "am-onnx", "lang/tokens.txt", decoding_method="modified_beam_search", max_active_paths=4)))
 ROWS = [
     Row("NeMo TDT, fused", kinds.nemo_tdt, "fused", TDT, ONNX_ASR),
     Row("NeMo TDT, int8", kinds.nemo_tdt, "int8", {ONNX_ASR: ("int8", with_onnx_asr("nemo-conformer-tdt", precision="int8"))}, ONNX_ASR),
@@ -244,7 +251,8 @@ ROWS = [
     Row("wav2vec2", kinds.wav2vec2, "plain", WAV2VEC2, TOOLKIT),
     Row("SenseVoice of sherpa-onnx", kinds.sense_voice, "sherpa", SENSE_VOICE),
     Row("SenseVoice of FunASR", kinds.sense_voice, "funasr", SENSE_VOICE),
-    Row("Paraformer", kinds.paraformer, ".", only_sherpa(offline(of_one_file(OFF.from_paraformer), cif_words))),
+    Row("Paraformer of sherpa-onnx", kinds.paraformer, "sherpa", PARAFORMER),
+    Row("Paraformer of FunASR", kinds.paraformer, "funasr", PARAFORMER),
     Row("Zipformer CTC", kinds.zipformer_ctc, ".", only_sherpa(offline(of_one_file(OFF.from_zipformer_ctc)))),
     Row("Zipformer CTC streaming", kinds.zipformer_streaming_ctc, ".", only_sherpa(online(of_online_file(ON.from_zipformer2_ctc))), chunks=True),
     Row("WeNet CTC", kinds.wenet_ctc, ".", WENET, TOOLKIT),
@@ -256,6 +264,7 @@ ROWS = [
     Row("T-one", kinds.t_one, "plain", T_ONE, ONNX_ASR, rate=8000, chunks=True),
     Row("T-one of sherpa-onnx", kinds.t_one, "sherpa", T_ONE, ONNX_ASR, rate=8000, chunks=True),
     Row("Vosk", kinds.vosk, ".", VOSK),
+    Row("Vosk, beam of 4", kinds.vosk, ".", VOSK_BEAM, search=["--beam=4"]),
 ]
 
 
@@ -263,7 +272,7 @@ def by_kaldera(binary: Path, row: Row, source: Path, paths: list, scratch: Path)
     """Texts and words that the command finds with an import of `source`."""
     model = scratch / "imported"
     run_it(binary, "model", "import", source, "-o", model, *row.options)
-    lines = run_it(binary, "transcribe", "--quiet", "--format=jsonl", model, *paths).splitlines()
+    lines = run_it(binary, "transcribe", "--quiet", "--format=jsonl", *row.search, model, *paths).splitlines()
     found = {(one := json.loads(line))["key"]: one for line in lines}
     texts = [found[path.stem] for path in paths]
     return [(one["text"], [(word["text"], word.get("peak_start", word["start"])) for word in one["words"]]) for one in texts]
@@ -297,6 +306,33 @@ def equal(one: tuple, other: tuple) -> bool:
 def shown(result: tuple) -> str:
     words = " ".join(f"{word}@{start:.3f}" for word, start in result[1][:12])
     return f"{result[0][:60]!r} {words}"
+
+
+# Names of front ends that onnx-asr has in NumPy and as networks; it takes the former on a CPU, and they are a thousand times as exact.
+PRESETS = {
+    "nemo-80": "nemo80", "nemo-128": "nemo128", "gigaam-v2": "gigaam_v2", "gigaam-v3": "gigaam_v3", "whisper-30s": "whisper80",
+    "whisper-large-v3": "whisper128",
+}  # fmt: skip
+
+
+def features_differ(binary: Path, paths: list) -> list:
+    """Prints the largest differences from the features of onnx-asr; returns the presets with large ones."""
+    print(f"\n| preset | largest difference from {ONNX_ASR} | in values of |\n|---|--:|--:|")
+    differing = []
+    with tempfile.TemporaryDirectory() as place:
+        for preset, name in PRESETS.items():
+            run_it(binary, "features", "--quiet", f"--preset={preset}", "-o", Path(place) / f"{name}.npz", *paths)
+            ours, their = np.load(Path(place) / f"{name}.npz"), getattr(numpy_preprocessor, f"{re.match('[a-z]+', name)[0].title()}PreprocessorNumpy")(name)
+            worst, count = 0.0, 0
+            for path in paths:
+                samples = samples_of(path)[1]
+                rows, lengths = their(samples[None], np.array([len(samples)]))
+                wanted = rows[0].T[: lengths[0]]
+                count += wanted.size
+                worst = max(worst, float(np.abs(ours[path.stem] - wanted).max()) if ours[path.stem].shape == wanted.shape else np.inf)
+            print(f"| {preset} | {worst:.1e} | {count} |", flush=True)
+            differing += [f"preset {preset}: features differ by {worst:.1e}"] if worst > SAME_FEATURES else []
+    return differing
 
 
 def main() -> None:
@@ -337,6 +373,8 @@ def main() -> None:
                     at = same.index(False)
                     notes.append(f"{row.name}, {name}, {paths[at].name}:\n  {shown(found[name][at])}\n  not {shown(found[right][at])}")
             print(f"| {row.name} | {sum(len(words) for _, words in found[row.follows])} | {' | '.join(cells)} |", flush=True)
+        if binary and not chosen.only:
+            notes += features_differ(binary, [path for path in every[16000] if not path.parent.name.endswith("-tail")])
     print("\n".join(["", *notes]))
     sys.exit(bool(notes))
 
