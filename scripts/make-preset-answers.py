@@ -130,6 +130,13 @@ def nemo_of_librosa(y, bins):
     return per_feature(np.log(mel + 2.0**-24)[:, : len(y) // 160].T)
 
 
+def dolphin_of_librosa(y):
+    """ESPnet's DefaultFrontend with the settings of Dolphin's config.yaml; librosa's window is periodic, as torch's."""
+    stft = librosa.stft(y.astype(np.float64), n_fft=512, hop_length=160, win_length=400, pad_mode="reflect")
+    mel = librosa.filters.mel(sr=RATE, n_fft=512, n_mels=80).astype(np.float64) @ np.abs(stft) ** 2
+    return np.log(np.maximum(mel, 1e-10)).T
+
+
 def nemo_of_knf(y, bins):
     stream = knf.OnlineNemoFbank(knf.NemoFbankOptions(num_mel_bins=bins))
     stream.accept_waveform(RATE, y.tolist())
@@ -266,6 +273,7 @@ def cases():
         # The graph's transform in single precision is up to 0.01 from double precision; the code's is not.
         code = GigaamPreprocessorNumpy(version)
         yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), lengths
+    yield "dolphin", "librosa", dolphin_of_librosa, lengths
     yield "gemma4", "asrfront", lambda y: asrfront.gemma4.log_mel(y)[: asrfront.gemma4.num_frames(len(y))], (*lengths, 485000)
     yield "gemma4", "transformers", gemma4, (*lengths, 485000)
     yield "zipformer", "onnx-asr", lambda y: masked(KaldiPreprocessorNumpy("kaldi"))(y, False), lengths
@@ -292,6 +300,7 @@ def edges(mvn):
         code = GigaamPreprocessorNumpy(version)
         sizes = (320, 321, 479, 480, 24159, *odd, "loud:4000")
         yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), sizes
+    yield "dolphin", "librosa", dolphin_of_librosa, (320, 321, 480, 24159, *odd, "loud:4000")
     yield "gemma4", "transformers", gemma4, (160, 161, 320, 321, 480001, *odd)
     yield "zipformer", "lhotse", lhotse, (160, 239, 240, 399, 400, 401, 24159, *odd, "loud:4000")
     yield "wav2vec2", "transformers", samples_of("wav2vec2"), (0, 1, 2, *odd)

@@ -29,11 +29,14 @@ pub enum WordUnits {
     Marker,
     /// Tokens that begin with `##` continue a word: WordPiece.
     Continuation,
+    /// Words go on after tokens that end in `@@`: subword-nmt, Paraformer.
+    Joined,
 }
 
 /// The character with which SentencePiece marks the beginning of a word.
 pub(crate) const MARKER: char = '▁';
 const CONTINUATION: &str = "##";
+const JOINED: &str = "@@";
 
 /// The tokens of a network, one per column, with their texts.
 ///
@@ -57,6 +60,7 @@ pub struct Vocabulary {
     words: WordUnits,
     separator: Option<i32>,
     most_chars: usize,
+    hides_tags: bool,
     tokenizer: Option<Tokenizer>,
 }
 
@@ -77,7 +81,16 @@ impl Vocabulary {
         let refused = Error::Token { token: blank.to_string(), reason: "the vocabulary has no token of this number" };
         let blank = i32::try_from(blank).ok().filter(|_| blank < texts.len()).ok_or(refused)?;
         let most_chars = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-        Ok(Self { texts, numbers, blank, words: WordUnits::None, separator: None, most_chars, tokenizer: None })
+        Ok(Self {
+            texts,
+            numbers,
+            blank,
+            words: WordUnits::None,
+            separator: None,
+            most_chars,
+            hides_tags: false,
+            tokenizer: None,
+        })
     }
 
     /// Creates a vocabulary of the tokens of a symbol table, whose numbers must be 0, 1 and so on.
@@ -127,6 +140,14 @@ impl Vocabulary {
     #[must_use]
     pub fn with_words(mut self, words: WordUnits) -> Self {
         self.words = words;
+        self
+    }
+
+    /// Leaves tokens for tags out of words: languages (`<en>`, `<en-US>`) of NeMo's multilingual
+    /// models, and tags such as `<|HAPPY|>` of SenseVoice.
+    #[must_use]
+    pub fn with_hidden_tags(mut self) -> Self {
+        self.hides_tags = true;
         self
     }
 
@@ -267,7 +288,11 @@ impl Vocabulary {
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(self.most_chars);
             let longest = ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
                 let piece = &rest[..end];
-                let found = if continued { self.number(&format!("{CONTINUATION}{piece}")) } else { self.number(piece) };
+                let found = match self.words {
+                    _ if continued => self.number(&format!("{CONTINUATION}{piece}")),
+                    WordUnits::Joined if end < rest.len() => self.number(&format!("{piece}{JOINED}")),
+                    _ => self.number(piece),
+                };
                 Some((found.filter(|&token| token != self.blank)?, end))
             });
             let Some((token, end)) = longest else {
@@ -315,6 +340,10 @@ impl Vocabulary {
                 let continued = text.strip_prefix(CONTINUATION);
                 (continued.is_none(), continued.unwrap_or(text), false)
             }
+            WordUnits::Joined => {
+                let joined = text.strip_suffix(JOINED);
+                (false, joined.unwrap_or(text), joined.is_none())
+            }
         }
     }
 
@@ -349,9 +378,10 @@ impl Vocabulary {
     /// decoded run by run, as in SentencePiece: each byte that is not UTF-8 is U+FFFD. Bytes of
     /// white space end a word.
     pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
+        let tokens = tokens.iter().filter(|placed| !(self.hides_tags && is_tag(self.text(placed.token))));
         if self.words == WordUnits::None {
             let word = |of: &Placed| Segment::new(of.token, self.text(of.token), of.start..of.end, times);
-            return tokens.iter().map(word).collect();
+            return tokens.map(word).collect();
         }
         let mut words = vec![];
         let (mut word, mut frames): (String, Option<Range<usize>>) = (String::new(), None);
@@ -394,6 +424,16 @@ impl Vocabulary {
         close(&mut word, &mut bytes, &mut frames);
         words
     }
+}
+
+/// Returns `true` for `<|TEXT|>` and for languages: `<en>`, `<yue>`, `<en-US>`.
+fn is_tag(text: &str) -> bool {
+    let Some(name) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) else { return false };
+    let (language, region) = name.split_once('-').unwrap_or((name, "XX"));
+    let is_language = (2..=3).contains(&language.len()) && language.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_region = region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_marked = name.len() > 2 && name.starts_with('|') && name.ends_with('|');
+    is_marked || is_language && is_region && !matches!(name, "blk" | "unk" | "eps" | "pad" | "sil")
 }
 
 /// Moves bytes to the end of a text.
@@ -471,6 +511,34 @@ mod tests {
         assert_eq!(
             words.iter().map(|word| (&*word.text, word.frames.clone())).collect::<Vec<_>>(),
             [("unable", 0..3), ("un", 5..6)]
+        );
+    }
+
+    #[test]
+    fn tags_are_no_part_of_words() {
+        for text in ["<en>", "<yue>", "<pt-BR>", "<|zh|>", "<|HAPPY|>"] {
+            assert!(is_tag(text), "{text}");
+        }
+        for text in ["<unk>", "<s>", "</s>", "<0xE7>", "<>", "<||>", "<EN>", "en", "<en-us>", "<english>"] {
+            assert!(!is_tag(text), "{text}");
+        }
+        let vocabulary = Vocabulary::new(["", "▁a", "<en-US>", "b"], 0).unwrap().with_words(WordUnits::Marker);
+        let placed = [1, 2, 3].map(|token| Placed { token, word: -1, start: 0, end: 1 });
+        let text = |vocabulary: &Vocabulary| vocabulary.spell(&placed, &FrameTimes::default())[0].text.clone();
+        assert_eq!(text(&vocabulary), "a<en-US>b");
+        assert_eq!(text(&vocabulary.with_hidden_tags()), "ab");
+    }
+
+    #[test]
+    fn words_go_on_after_joined_tokens() {
+        let vocabulary = Vocabulary::new(["", "un@@", "able", "你"], 0).unwrap().with_words(WordUnits::Joined);
+        assert_eq!(vocabulary.tokenize("unable 你").unwrap(), [1, 2, 3]);
+        let tokens = [3, 1, 2, 3, 1].into_iter().zip(0..);
+        let placed: Vec<_> = tokens.map(|(token, start)| Placed { token, word: -1, start, end: start + 1 }).collect();
+        let words = vocabulary.spell(&placed, &FrameTimes::default());
+        assert_eq!(
+            words.iter().map(|word| (&*word.text, word.frames.clone())).collect::<Vec<_>>(),
+            [("你", 0..1), ("unable", 1..3), ("你", 3..4), ("un", 4..5)]
         );
     }
 }

@@ -115,6 +115,10 @@ impl Network for Merged {
         self.network.subsampling()
     }
 
+    fn upsampling(&self) -> usize {
+        self.network.upsampling()
+    }
+
     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error> {
         let log_probs = self.network.log_probs(batch)?;
         let mut values = vec![];

@@ -78,6 +78,11 @@ pub trait Network: fmt::Debug + Send + Sync {
         1
     }
 
+    /// Returns the number of output rows per input row, of a network with more of them.
+    fn upsampling(&self) -> usize {
+        1
+    }
+
     /// Computes the log-probabilities, or the encoder's rows, of each utterance: `[rows,
     /// num_outputs]`, with as many sequences as the batch has.
     ///

@@ -68,9 +68,25 @@ pub enum Error {
         /// The name and shape of the first state.
         input: String,
     },
+    /// A cache of attention of no length, or of too many frames.
+    #[error("chunk_size {chunk} and left_chunks {left} of the metadata: a cache has from 1 to {most} frames")]
+    AttentionCache {
+        /// Number of frames of a chunk.
+        chunk: usize,
+        /// Number of chunks in the cache.
+        left: usize,
+        /// Largest number of frames of a cache.
+        most: usize,
+    },
+    /// A network with a token for the end of utterances, but without the times of tokens.
+    #[error("no output us_cif_peak [N, 3 T] has the frames of tokens: there are {outputs}; export it with time stamps")]
+    NoPeaks {
+        /// Names and shapes of the outputs.
+        outputs: String,
+    },
     /// A network with states whose metadata do not give the length of a chunk.
     #[error(
-        "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), or window_size and chunk_shift (NeMo)"
+        "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), window_size and chunk_shift (NeMo), or chunk_size, right_context and subsampling_factor (WeNet)"
     )]
     NoChunk {
         /// The name and shape of the first state.

@@ -1,5 +1,6 @@
 //! Layouts of the input that has the rows of an utterance.
 
+use crate::attention_cache::AttentionCache;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::session::Tensor;
@@ -23,6 +24,8 @@ pub enum Layout {
     Samples,
     /// Samples `[N, 1, T]`.
     Channel,
+    /// Samples `[N, T, 1]` as integers of 16 bits, as T-one has them.
+    Integers,
 }
 
 /// The inputs: their positions in the file's order, and the layout of the first.
@@ -35,6 +38,7 @@ pub(crate) struct Inputs {
     pub(crate) processed: Option<usize>,
     /// Takes a 1 for each row: wav2vec 2.0's `attention_mask` [N, T].
     pub(crate) mask: Option<usize>,
+    pub(crate) cache: Option<AttentionCache>,
     /// Inputs that have the same value in each run.
     pub(crate) constants: Vec<(usize, Tensor)>,
     pub(crate) states: Vec<State>,
@@ -62,10 +66,11 @@ impl Layout {
     }
 
     /// Returns the position of the input that has the utterance, and its layout: the first input of
-    /// floating point that is no state.
+    /// floating point that is no state, or of integers `[N, T, 1]`.
     fn find(description: &Description, states: &[State], chunk: Option<Chunk>) -> Result<(usize, Self), Error> {
         let is_rows = |&(position, input): &(usize, &TensorInfo)| {
-            input.element == Some(Element::Float) && states.iter().all(|state| state.input != position)
+            let is_samples = has_integer_samples(input);
+            (input.element == Some(Element::Float) || is_samples) && states.iter().all(|state| state.input != position)
         };
         let (position, input) = description.inputs.iter().enumerate().find(is_rows).ok_or(Error::NoInput)?;
         let axes = input.axes.as_deref().filter(|axes| (2..=3).contains(&axes.len()));
@@ -77,13 +82,13 @@ impl Layout {
     pub fn width(self) -> Option<usize> {
         match self {
             Self::Rows { width } | Self::Columns { width } => width,
-            Self::Samples | Self::Channel => Some(1),
+            Self::Samples | Self::Channel | Self::Integers => Some(1),
         }
     }
 
     /// Returns `true` if a row is a sample.
     pub fn takes_samples(self) -> bool {
-        matches!(self, Self::Samples | Self::Channel)
+        matches!(self, Self::Samples | Self::Channel | Self::Integers)
     }
 
     fn of_input(input: &TensorInfo, axes: &[Axis], chunk: Option<Chunk>) -> Result<Self, Error> {
@@ -95,6 +100,7 @@ impl Layout {
         let (layout, time) = match sizes[..] {
             [_, _] => (Self::Samples, 1),
             [_, Some(1), None] => (Self::Channel, 2),
+            _ if has_integer_samples(input) => (Self::Integers, 1),
             [_, _, Some(width)] => (Self::Rows { width: Some(width) }, 1),
             [_, Some(width), None] => (Self::Columns { width: Some(width) }, 2),
             // NeMo's name for it.
@@ -111,15 +117,23 @@ impl Layout {
     }
 }
 
+/// Returns `true` for an input of integers `[N, T, 1]`.
+pub(crate) fn has_integer_samples(input: &TensorInfo) -> bool {
+    let axes = input.axes.as_deref().unwrap_or_default();
+    input.element == Some(Element::Integer) && matches!(axes, [_, _, Axis::Fixed(1)])
+}
+
 impl Inputs {
     /// Finds the inputs of a file. The inputs with the names of `constants` get their values.
     pub(crate) fn new(description: &Description, constants: &[(String, i64)]) -> Result<Self, Error> {
         let states = State::all(description)?;
         let chunk = Chunk::of(description)?.filter(|_| !states.is_empty());
+        let cache = AttentionCache::find(description)?.filter(|_| chunk.is_some());
         let (rows, layout) = Layout::find(description, &states, chunk)?;
         let (mut lengths, mut processed, mut mask, mut found) = (None, None, None, vec![]);
         for (position, input) in description.inputs.iter().enumerate() {
-            if position == rows || states.iter().any(|state| state.input == position) {
+            let is_state = states.iter().any(|state| state.input == position);
+            if position == rows || is_state || cache.is_some_and(|cache| cache.has(position)) {
                 continue;
             }
             let constant = constants.iter().find(|(name, _)| *name == input.name);
@@ -141,7 +155,7 @@ impl Inputs {
         }
         match (states.first(), chunk) {
             (Some(state), None) => Err(Error::NoChunk { input: description.inputs[state.input].to_string() }),
-            _ => Ok(Self { layout, rows, lengths, processed, mask, constants: found, states, chunk }),
+            _ => Ok(Self { layout, rows, lengths, processed, mask, cache, constants: found, states, chunk }),
         }
     }
 }
@@ -234,6 +248,7 @@ mod tests {
         assert!(matches!(layout(&[float("x", "N 16000")]), Err(Error::Fixed { axis: 1, size: 16_000, .. })));
         assert!(matches!(layout(&[float("x", "N T 80"), float("cache", "2 N 64")]), Err(Error::Input { .. })));
         assert!(matches!(layout(&[float("x", "N A B C")]), Err(Error::Input { .. })));
+        assert_eq!(layout(&[tensor("signal", "N T 1", Element::Integer)]), Ok(Layout::Integers));
         assert_eq!(layout(&[]), Err(Error::NoInput));
     }
 

@@ -33,6 +33,8 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod attention_cache;
+mod cif;
 mod contents;
 mod decoder_joint;
 mod description;

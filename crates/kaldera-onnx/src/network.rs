@@ -7,6 +7,7 @@ use kaldera_base::math::log_softmax;
 use kaldera_base::setters;
 use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
 
+use crate::cif::{Cif, UPSAMPLING};
 use crate::description::Description;
 use crate::error::Error;
 use crate::layout::{Inputs, Layout, Outputs};
@@ -30,6 +31,12 @@ pub struct OnnxOptions {
     /// Number of output rows before the first row of the utterance, which are dropped: the answers
     /// to a prompt inside the network, such as the four of SenseVoice.
     pub prompt_rows: usize,
+    /// The blank of a network with an [`end_token`](Self::end_token).
+    pub blank: usize,
+    /// The token that ends an utterance, of a network that gives a row of scores for each token and
+    /// the frames of tokens as `us_cif_peak`: Paraformer. The result has a row for each sixth of an
+    /// input row; it is blank in rows without a token.
+    pub end_token: Option<usize>,
     /// The runtime that computes it.
     pub runtime: Runtime,
 }
@@ -40,6 +47,8 @@ setters! {
     encoder, with_encoder: bool, "Sets [`encoder`](Self::encoder).";
     constants, with_constants: Vec<(String, i64)>, "Sets [`constants`](Self::constants).";
     prompt_rows, with_prompt_rows: usize, "Sets [`prompt_rows`](Self::prompt_rows).";
+    blank, with_blank: usize, "Sets [`blank`](Self::blank).";
+    end_token, with_end_token: Option<usize>, "Sets [`end_token`](Self::end_token).";
     runtime, with_runtime: Runtime, "Sets [`runtime`](Self::runtime).";
 }
 
@@ -53,8 +62,8 @@ impl OnnxOptions {
 
 /// The network of an ONNX file that was trained with CTC, or the encoder of a transducer.
 ///
-/// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]` or `[N, 1, T]`, with or
-/// without lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance has
+/// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]`, `[N, 1, T]` or, as integers,
+/// `[N, T, 1]`, with or without lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance has
 /// its own run, because exported networks treat padding differently. Each row of scores is
 /// normalised to log-probabilities: log-softmax changes rows that already are log-probabilities
 /// only by rounding.
@@ -76,6 +85,7 @@ pub struct OnnxNetwork {
     subsampling: usize,
     is_encoder: bool,
     prompt_rows: usize,
+    cif: Option<Cif>,
     /// Rows after the rows of an utterance; none without states.
     tail: Vec<f32>,
 }
@@ -104,6 +114,7 @@ impl OnnxNetwork {
         let description = session.description();
         let inputs = Inputs::new(&description, &options.constants)?;
         let outputs = Outputs::of(&description, &inputs.states)?;
+        let cif = Cif::find(&description, options.blank, options.end_token)?;
         let input = || description.inputs[inputs.rows].to_string();
         let width = match (inputs.layout.width(), options.inputs) {
             (Some(found), Some(expected)) if found != expected => {
@@ -133,6 +144,7 @@ impl OnnxNetwork {
             subsampling,
             is_encoder,
             prompt_rows,
+            cif,
             tail,
         };
         network.measure(options.subsampling)?;
@@ -191,6 +203,11 @@ impl OnnxNetwork {
         }
         let (short, long) = if self.inputs.layout.takes_samples() { (16_000, 32_000) } else { (104, 208) };
         let frames = self.frames_of(short)?;
+        if self.cif.is_some() {
+            let expected = short * UPSAMPLING;
+            let reason = format!("{frames} frames of the result, and {expected} are expected");
+            return if frames == expected { Ok(()) } else { Err(Error::Trial { rows: short, reason }) };
+        }
         if let Some(subsampling) = subsampling {
             self.subsampling = subsampling;
             return Ok(());
@@ -252,19 +269,22 @@ impl OnnxNetwork {
             let value = i64::try_from(value).map_err(|_| format!("{value} rows are too many"))?;
             Ok::<_, String>(Tensor::Integer(vec![1], vec![value]))
         };
-        let (shape, values) = match self.inputs.layout {
-            Layout::Rows { .. } => (vec![1, rows, self.width], values),
-            Layout::Columns { .. } => (vec![1, self.width, rows], transposed(&values, self.width)),
-            Layout::Samples => (vec![1, rows], values),
-            Layout::Channel => (vec![1, 1, rows], values),
+        let utterance = match self.inputs.layout {
+            Layout::Rows { .. } => Tensor::Float(vec![1, rows, self.width], values),
+            Layout::Columns { .. } => Tensor::Float(vec![1, self.width, rows], transposed(&values, self.width)),
+            Layout::Samples => Tensor::Float(vec![1, rows], values),
+            Layout::Channel => Tensor::Float(vec![1, 1, rows], values),
+            Layout::Integers => Tensor::Integer(vec![1, rows, 1], values.into_iter().map(to_16_bits).collect()),
         };
-        let mut inputs = vec![(self.inputs.rows, Tensor::Float(shape, values))];
+        let mut inputs = vec![(self.inputs.rows, utterance)];
         if let Some(lengths) = self.inputs.lengths {
             inputs.push((lengths, integer(rows)?));
         }
         inputs.extend(self.inputs.mask.map(|mask| (mask, Tensor::Integer(vec![1, rows], vec![1; rows]))));
         inputs.extend(self.inputs.constants.iter().cloned());
-        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.outputs.lengths).collect();
+        let lengths = self.outputs.lengths.filter(|_| self.cif.is_none());
+        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(lengths).collect();
+        wanted.extend(self.cif.map(|cif| cif.peaks));
         if let Some(carried) = &carried {
             inputs.extend(
                 self.inputs.states.iter().zip(&carried.values).map(|(state, value)| (state.input, value.clone())),
@@ -273,11 +293,14 @@ impl OnnxNetwork {
             if let Some(processed) = self.inputs.processed {
                 inputs.push((processed, integer(carried.frames)?));
             }
+            if let Some(cache) = &self.inputs.cache {
+                inputs.extend(cache.tensors(carried.frames)?);
+            }
         }
         let mut results = self.session.run(inputs, &wanted)?.into_iter();
         let by_column = self.is_encoder && matches!(self.inputs.layout, Layout::Columns { .. });
         let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?, by_column)?;
-        if let Some(length) = self.outputs.lengths.and_then(|_| results.next()) {
+        if let Some(length) = lengths.and_then(|_| results.next()) {
             let valid = match &length {
                 Tensor::Integer(_, lengths) if lengths.len() == 1 => usize::try_from(lengths[0]).ok(),
                 _ => None,
@@ -285,6 +308,12 @@ impl OnnxNetwork {
             match valid.filter(|&valid| valid <= frames) {
                 Some(valid) => scores.truncate(valid * columns),
                 None => return Err(format!("lengths {length:?} for 1 utterance of {frames} frames")),
+            }
+        }
+        if let Some(cif) = self.cif {
+            match results.next() {
+                Some(Tensor::Float(_, peaks)) => scores = cif.frames(&scores, columns, &peaks)?,
+                _ => return Err("the peaks are not of floating point".to_owned()),
             }
         }
         scores.drain(..(self.prompt_rows * columns).min(scores.len()));
@@ -312,6 +341,13 @@ fn as_rows(scores: Tensor, by_column: bool) -> Result<(usize, usize, Vec<f32>), 
     }
 }
 
+/// Returns a sample from -1 to 1 as an integer of 16 bits, as T-one's code rounds it.
+fn to_16_bits(sample: f32) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "it is from -32767 to 32767")]
+    let sample = (sample.clamp(-1.0, 1.0) * f32::from(i16::MAX)) as i64;
+    sample
+}
+
 /// Transposes rows of `width` values.
 fn transposed(values: &[f32], width: usize) -> Vec<f32> {
     (0..width).flat_map(|column| values.iter().skip(column).step_by(width).copied()).collect()
@@ -328,6 +364,10 @@ impl Network for OnnxNetwork {
 
     fn subsampling(&self) -> usize {
         self.subsampling
+    }
+
+    fn upsampling(&self) -> usize {
+        if self.cif.is_some() { UPSAMPLING } else { 1 }
     }
 
     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, NetworkError> {

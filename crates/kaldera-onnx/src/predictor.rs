@@ -256,7 +256,7 @@ impl RowInput {
         let (width, axis, rank) = match axes {
             [_, Axis::Fixed(width)] => (Some(*width), 1, 2),
             [_, Axis::Symbolic(_)] => (said, 1, 2),
-            [_, Axis::Fixed(width), Axis::Symbolic(_)] => (Some(*width), 1, 3),
+            [_, Axis::Fixed(width), Axis::Symbolic(_) | Axis::Fixed(1)] => (Some(*width), 1, 3),
             [_, _, Axis::Fixed(width)] => (Some(*width), 2, 3),
             _ => (None, 0, 0),
         };

@@ -1,7 +1,9 @@
 //! The states that a network carries from one run to the next.
 
+use crate::attention_cache::AttentionCache;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
+use crate::layout::has_integer_samples;
 use crate::session::Tensor;
 
 /// Largest number of values of a state.
@@ -25,7 +27,10 @@ impl State {
         let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
         let axes = info.axes.as_deref().ok_or_else(|| refuse("the file does not tell its shape"))?;
         let key = |at: usize| format!("{}_dim{at}", info.name);
-        let said = |at: usize| description.metadata(&key(at)).and_then(|size| size.trim().parse().ok());
+        let said = |at: usize| {
+            let size = description.metadata(&key(at)).and_then(|size| size.trim().parse().ok());
+            size.or_else(|| AttentionCache::size(description, &info.name, at))
+        };
         let is_open = |(at, axis): (usize, &Axis)| matches!(axis, Axis::Symbolic(_)) && said(at).is_none();
         let utterances = axes.iter().enumerate().position(is_open);
         let size = |(at, axis): (usize, &Axis)| match axis {
@@ -51,13 +56,15 @@ impl State {
 
     /// Returns the states of a file: pairs of an input NAME and an output `new_NAME` or
     /// `next_NAME`, as in icefall, or `NAME_next`, as in NeMo, where `cache_last_channel_len`
-    /// becomes `cache_last_channel_next_len`.
+    /// becomes `cache_last_channel_next_len`. WeNet's `attn_cache` becomes `next_att_cache`.
     pub(crate) fn all(description: &Description) -> Result<Vec<Self>, Error> {
         let pairs = description.inputs.iter().enumerate().filter_map(|(input, info)| {
             let is_next = |output: &TensorInfo| {
                 let own = output.name.strip_prefix("new_").or_else(|| output.name.strip_prefix("next_"));
                 let around = output.name.split_once("_next").filter(|(_, end)| end.is_empty() || end.starts_with('_'));
-                own == Some(&info.name) || around.is_some_and(|(begin, end)| info.name.strip_prefix(begin) == Some(end))
+                own == Some(&info.name)
+                    || own == Some(&info.name.replace("attn_", "att_"))
+                    || around.is_some_and(|(begin, end)| info.name.strip_prefix(begin) == Some(end))
             };
             Some((input, description.outputs.iter().position(is_next)?))
         });
@@ -108,7 +115,8 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The keys of the metadata of icefall and of NeMo.
+    /// The keys of the metadata of icefall and of NeMo. WeNet's network has its
+    /// [`AttentionCache`], and T-one's the shape of its input.
     const KEYS: [(&str, &str); 2] = [("T", "decode_chunk_len"), ("window_size", "chunk_shift")];
 
     /// Largest number of rows of a run: it bounds the memory of a trial run.
@@ -118,7 +126,14 @@ impl Chunk {
     pub(crate) fn of(description: &Description) -> Result<Option<Self>, Error> {
         let number = |key: &str| description.metadata(key).map(|text| text.trim().parse::<usize>().unwrap_or(0));
         let both = |&(rows, shift): &(&str, &str)| Some((number(rows)?, number(shift)?));
-        let Some((rows, shift)) = Self::KEYS.iter().find_map(both) else { return Ok(None) };
+        let found = Self::KEYS.iter().find_map(both).or_else(|| AttentionCache::chunks(description));
+        // Chunks of samples do not overlap.
+        let samples = || description.inputs.iter().find(|input| has_integer_samples(input))?.axes.as_ref()?.get(1);
+        let found = found.or_else(|| match samples()? {
+            Axis::Fixed(samples) => Some((*samples, *samples)),
+            Axis::Symbolic(_) => None,
+        });
+        let Some((rows, shift)) = found else { return Ok(None) };
         match (1..=rows).contains(&shift) && rows <= Self::MAX_ROWS {
             true => Ok(Some(Self { rows, shift })),
             false => Err(Error::Chunk { rows, shift, most: Self::MAX_ROWS }),

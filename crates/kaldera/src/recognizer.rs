@@ -157,7 +157,11 @@ impl Recognizer {
             let (found, expected) = (network.subsampling().to_string(), "it must be from 1 to 2^32 - 1");
             return Err(kaldera_network::Error::Option { key: "subsampling", found, expected }.into());
         };
-        let times = FrameTimes::new(front_end.frame_shift()).with_subsampling(subsampling);
+        let Ok(upsampling @ 1..) = u32::try_from(network.upsampling()) else {
+            let (found, expected) = (network.upsampling().to_string(), "it must be from 1 to 2^32 - 1");
+            return Err(kaldera_network::Error::Option { key: "upsampling", found, expected }.into());
+        };
+        let times = FrameTimes::new(front_end.frame_shift() / f64::from(upsampling)).with_subsampling(subsampling);
         Self::from_parts(front_end, Box::new(network), decoder.with_times(times)?)
     }
 
@@ -245,7 +249,7 @@ impl Recognizer {
         model.network_file()?;
         let front_end = model.front_end()?;
         let network = model.network(&front_end)?;
-        let times = model.times(Some(&front_end), network.subsampling())?;
+        let times = model.times(Some(&front_end), (network.subsampling(), network.upsampling()))?;
         let decoder = model.decoder(network.num_outputs(), times, model.predictor()?)?;
         Self::from_parts(front_end, network, decoder.with_files(model.files()?))
     }

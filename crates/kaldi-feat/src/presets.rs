@@ -54,6 +54,8 @@ macro_rules! presets {
         ///   (Parakeet, Canary).
         /// - `gigaam-v2`, `gigaam-v3`: rows of 64 values every 10 ms; streams. As the preprocessors of
         ///   GigaAM's ONNX exports in PyPI's `onnx-asr`.
+        /// - `dolphin`: rows of 80 values every 10 ms; streams. As ESPnet's `DefaultFrontend` with the
+        ///   settings of Dolphin; [`GlobalCmvn`](crate::GlobalCmvn) comes from the model.
         /// - `gemma4`: rows of 128 values every 10 ms; streams. As transformers'
         ///   `Gemma4AudioFeatureExtractor`.
         /// - `wav2vec2`: a row of 1 value for each sample; no stream. As transformers'
@@ -172,6 +174,12 @@ presets! {
     /// GigaAM v3 and GigaAM Multilingual.
     GigaAmV3, "gigaam-v3", "GigaAM v3, Multilingual",
         "those of gigaam-v2 in whole frames of 320 samples; window and filters are rounded to bfloat16";
+    /// Dolphin; its mean and deviation are [`GlobalCmvn`](crate::GlobalCmvn).
+    #[doc(alias = "ESPnet")]
+    Dolphin, "dolphin", "Dolphin",
+        "another transform altogether: samples from -1 to 1, centred frames of 512 samples under a periodic Hann window of \
+         400, the signal mirrored at its ends, 80 of Slaney's filters, ln of at least 1e-10, then the normalisation of the \
+         model if it is given";
     /// Gemma 4 (E2B, E4B).
     #[doc(alias("USM", "Gemma4AudioFeatureExtractor"))]
     Gemma4, "gemma4", "Gemma 4 (E2B, E4B)",
@@ -235,6 +243,7 @@ impl Preset {
             | Self::Nemo128
             | Self::GigaAmV2
             | Self::GigaAmV3
+            | Self::Dolphin
             | Self::Gemma4
             | Self::Snfa => &[LogMel],
         }
@@ -327,6 +336,7 @@ impl Preset {
             Self::Nemo128 => LogMelOptions::nemo(128),
             Self::GigaAmV2 => LogMelOptions::gigaam_v2(),
             Self::GigaAmV3 => LogMelOptions::gigaam_v3(),
+            Self::Dolphin => LogMelOptions::dolphin(),
             Self::Gemma4 => LogMelOptions::gemma4(),
             Self::Snfa => LogMelOptions::snfa(),
             _ => return None,

@@ -96,6 +96,7 @@ const PRESETS: [&str; Preset::ALL.len()] = [
     "nemo-128",
     "gigaam-v2",
     "gigaam-v3",
+    "dolphin",
     "gemma4",
     "wav2vec2",
     "moonshine",

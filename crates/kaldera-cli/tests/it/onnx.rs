@@ -129,6 +129,79 @@ mod with_onnx {
     }
 
     #[test]
+    fn files_next_to_a_network_answer_for_it() {
+        let bench = Bench::new();
+        bench.wav("in/a.wav", 14_400, 16_000.0);
+        let toml = |model: &str| fs::read_to_string(bench.path(&format!("{model}/model.toml"))).unwrap();
+        // As onnx-asr has NeMo's exports; the same network as `tdt`.
+        export_parts(&bench, "tdt-fused", "");
+        fs::rename(bench.path("tdt-fused/tokens.txt"), bench.path("tdt-fused/vocab.txt")).unwrap();
+        bench.file("tdt-fused/vocab.txt", "\u{2581}a 0\n\u{2581}b 1\nc 2\n<unk> 3\n<blk> 4\n");
+        bench.run(&["model", "import", "tdt-fused", "-o", "x"]).with(1).tells(&["values", "--preset"]);
+        let config = r#"{"model_type": "nemo-conformer-tdt", "features_size": 8, "max_tokens_per_step": 5}"#;
+        bench.file("tdt-fused/config.json", config);
+        let preset = ["--preset=nemo-80", "--normalize=per_feature"];
+        let ended = bench.run(&[&["model", "import", "tdt-fused", "-o", "fused"][..], &preset].concat()).with(0);
+        for row in
+            ["vocab.txt: <blk>", "config.json: model_type nemo-conformer-tdt", "config.json: max_tokens_per_step"]
+        {
+            assert!(ended.stdout.contains(row), "no '{row}' in {ended:?}");
+        }
+        let own = toml("fused");
+        for line in ["predictor = \"decoder_joint-model.onnx\"", "durations = [0, 1, 2]", "symbols-per-frame = 5"] {
+            assert!(own.contains(line), "no '{line}' in {own}");
+        }
+        assert!(!own.contains("joiner"), "{own}");
+        export_parts(&bench, "tdt", "\u{2581}a 0\n\u{2581}b 1\nc 2\n<unk> 3\n<blk> 4\n");
+        bench.run(&["model", "import", "tdt", "-o", "split"]).with(0);
+        let jsonl = |model: &str| {
+            let ended = bench.run(&["transcribe", "--format=jsonl", model, "in/a.wav"]).with(0);
+            assert!(ended.stdout.contains("word"), "{ended:?}");
+            ended.stdout
+        };
+        let text = toml("split").replace("symbols-per-frame = 10", "symbols-per-frame = 5");
+        bench.file("split/model.toml", &text);
+        assert_eq!(jsonl("fused"), jsonl("split"));
+        let hot = |model: &str| {
+            let ended = bench.run(&["transcribe", "--hotwords=bc", "--hotword-weight=30", model, "in/a.wav"]).with(0);
+            ended.stdout
+        };
+        bench.file("bc", "bc\n");
+        let plain = bench.run(&["transcribe", "fused", "in/a.wav"]).with(0).stdout;
+        assert!(!plain.contains("bc") && hot("fused").contains("bc"), "{plain}");
+        assert_eq!(hot("fused"), hot("split"));
+
+        // As optimum has exports of Hugging Face's models.
+        export(&bench, "samples", "samples", "");
+        fs::remove_file(bench.path("samples/tokens.txt")).unwrap();
+        bench.run(&["model", "import", "samples", "-o", "x"]).with(1).tells(&["list of tokens", "--tokens"]);
+        bench.file("samples/vocab.json", r#"{"a": 1, "b": 2, "|": 3, "[PAD]": 4, "[UNK]": 0}"#);
+        bench.file("samples/tokenizer_config.json", r#"{"pad_token": {"content": "[PAD]"}}"#);
+        bench.file("samples/preprocessor_config.json", r#"{"do_normalize": true, "sampling_rate": 16000}"#);
+        bench.run(&["model", "import", "samples", "-o", "wav2vec2"]).with(0);
+        let own = toml("wav2vec2");
+        for line in ["blank = 4", "separator = \"|\"", "normalize = \"samples\""] {
+            assert!(own.lines().any(|known| known == line), "no '{line}' in {own}");
+        }
+        assert_eq!(fs::read_to_string(bench.path("wav2vec2/tokens.txt")).unwrap().lines().nth(4), Some("[PAD] 4"));
+        bench.run(&["transcribe", "wav2vec2", "in/a.wav"]).with(0);
+        for (text, words) in [("{", "vocab.json"), (r#"{"a": 1}"#, "no token has the number 0"), ("7", "neither")] {
+            bench.file("samples/vocab.json", text);
+            bench.run(&["model", "import", "samples", "-o", "x"]).with(1).tells(&["vocab.json", words]);
+        }
+
+        // As Vosk's models since 0.52.
+        export_parts(&bench, "transducer", "");
+        fs::create_dir(bench.path("vosk")).unwrap();
+        fs::rename(bench.path("transducer"), bench.path("vosk/am-onnx")).unwrap();
+        fs::remove_file(bench.path("vosk/am-onnx/tokens.txt")).unwrap();
+        fs::create_dir(bench.path("vosk/lang")).unwrap();
+        bench.file("vosk/lang/tokens.txt", "<blk> 0\n\u{2581}a 1\n<unk> 2\nb 3\n\u{2581}c 4\n");
+        bench.run(&["model", "import", "vosk", "-o", "of-vosk"]).with(0);
+        bench.run(&["transcribe", "of-vosk", "in/a.wav"]).with(0);
+    }
+
+    #[test]
     fn weights_and_tokens_of_real_exports_are_understood() {
         let bench = Bench::new();
         bench.wav("in/a.wav", 24_000, 16_000.0);
@@ -221,7 +294,11 @@ mod with_onnx {
         let known = [metadata("model_type", "EncDecCTCModel"), metadata("normalize_type", "per_feature")].concat();
         let preset = "--preset";
         for (name, network, expected) in [
-            ("gigaam", [columns(64), known.clone(), metadata("is_giga_am", "1")].concat(), ["is_giga_am = 1", preset]),
+            (
+                "gigaam",
+                [columns(64), known.clone(), metadata("is_giga_am", "1")].concat(),
+                ["is_giga_am", "--preset=gigaam-v3"],
+            ),
             ("quartznet", [columns(64), known.clone()].concat(), ["64 values", preset]),
             ("mean", [columns(80), known.clone(), metadata("mean", "1,2")].concat(), ["mean = 1,2", preset]),
             (

@@ -46,6 +46,8 @@ pub(super) struct Description {
     #[serde(default)]
     pub(super) words: Words,
     pub(super) separator: Option<String>,
+    #[serde(default)]
+    pub(super) hide_tags: bool,
     pub(super) frame_shift: Option<f64>,
     pub(super) subsampling: Option<usize>,
     pub(super) features: Option<Table>,
@@ -83,6 +85,8 @@ pub(super) enum Words {
     Marker,
     /// Pieces; all pieces of a word except the first begin with `##`.
     Continuation,
+    /// Pieces; a word goes on after a piece that ends in `@@`.
+    Joined,
 }
 
 /// Files of the network.
@@ -100,6 +104,7 @@ pub(super) struct NetworkFile {
     pub(super) durations: Vec<usize>,
     constants: BTreeMap<String, i64>,
     prompt_rows: usize,
+    end_token: Option<usize>,
 }
 
 impl NetworkFile {
@@ -438,7 +443,7 @@ impl<'f> Model<'f> {
 
     /// Opens the network, whose outputs are not merged.
     pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { runtime, inputs, layers, constants, prompt_rows, .. } = &self.description.network;
+        let NetworkFile { runtime, inputs, layers, constants, prompt_rows, end_token, .. } = &self.description.network;
         let file = self.network_file()?;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
@@ -451,6 +456,7 @@ impl<'f> Model<'f> {
             ("network.runtime", runtime.is_some()),
             ("network.constants", !constants.is_empty()),
             ("network.prompt-rows", *prompt_rows > 0),
+            ("network.end-token", end_token.is_some()),
         ];
         if let Some((key, _)) = of_onnx.into_iter().find(|(_, is_there)| *is_there && ending(file) != "onnx") {
             return Err(self.refuse(key, "only ONNX files have it: leave it out"));
@@ -482,9 +488,10 @@ impl<'f> Model<'f> {
         let options = OnnxOptions::default().with_inputs(front_end.dim());
         let options = options.with_subsampling(self.description.subsampling);
         let options = options.with_encoder(self.description.kind == ModelKind::Transducer);
-        let NetworkFile { constants, prompt_rows, .. } = &self.description.network;
+        let NetworkFile { constants, prompt_rows, end_token, .. } = &self.description.network;
         let constants = constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
         let options = options.with_constants(constants).with_prompt_rows(*prompt_rows);
+        let options = options.with_blank(self.description.blank).with_end_token(*end_token);
         let failed = |error| self.of_onnx("network.file", &error);
         let mut network = OnnxNetwork::open(path, &options.with_runtime(self.runtime()?)).map_err(failed)?;
         if network.chunk().is_some() {
@@ -523,9 +530,12 @@ impl<'f> Model<'f> {
     fn of_onnx(&self, key: &str, error: &kaldera_onnx::Error) -> Error {
         use kaldera_onnx::Error as OnnxError;
 
-        match error {
-            OnnxError::NoRuntime | OnnxError::Library { .. } => self.refuse("network.runtime", error.to_string()),
-            _ => self.refuse(key, error.to_string()),
+        let file = self.networks().find(|(own, _)| *own == key).map(|(_, file)| file);
+        match (error, file) {
+            (OnnxError::NoRuntime | OnnxError::Library { .. }, _) => self.refuse("network.runtime", error.to_string()),
+            // These name their file.
+            (OnnxError::Load { .. } | OnnxError::Part { .. }, _) | (_, None) => self.refuse(key, error.to_string()),
+            (_, Some(file)) => self.in_file(key, file, error),
         }
     }
 
@@ -554,19 +564,24 @@ impl<'f> Model<'f> {
         }
         let front_end = features.as_ref().map(|_| self.front_end()).transpose()?;
         let subsampling = match subsampling {
-            Some(subsampling) => *subsampling,
-            None if file.is_none() || network.archive().is_some() => 1,
+            Some(subsampling) => (*subsampling, 1),
+            None if file.is_none() || network.archive().is_some() => (1, 1),
             None => {
                 let opened = self.front_end().and_then(|front_end| self.network(&front_end));
                 let failed = |error| format!("it is missing, and the network that has it cannot be read: {error}");
-                opened.map_err(|error| self.refuse("subsampling", failed(error)))?.subsampling()
+                let network = opened.map_err(|error| self.refuse("subsampling", failed(error)))?;
+                (network.subsampling(), network.upsampling())
             }
         };
         self.times(front_end.as_ref(), subsampling)
     }
 
-    /// Returns the length of frames of a network with this subsampling.
-    pub(super) fn times(&self, front_end: Option<&ModelFrontEnd>, subsampling: usize) -> Result<FrameTimes, Error> {
+    /// Returns the length of frames of a network with this subsampling and upsampling.
+    pub(super) fn times(
+        &self,
+        front_end: Option<&ModelFrontEnd>,
+        (subsampling, upsampling): (usize, usize),
+    ) -> Result<FrameTimes, Error> {
         let Description { frame_shift, subsampling: described, .. } = &self.description;
         if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
             return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
@@ -587,7 +602,9 @@ impl<'f> Model<'f> {
         }
         let subsampling = u32::try_from(subsampling).ok().filter(|&subsampling| subsampling > 0);
         let subsampling = subsampling.ok_or_else(|| self.refuse("subsampling", "it must be from 1 to 2^32"))?;
-        Ok(FrameTimes::new(shift).with_subsampling(subsampling))
+        #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
+        let upsampling = upsampling as f64;
+        Ok(FrameTimes::new(shift / upsampling).with_subsampling(subsampling))
     }
 
     fn check_blank(&self, num_tokens: usize) -> Result<(), Error> {
@@ -611,6 +628,7 @@ impl<'f> Model<'f> {
         }
         self.check_blank(columns)?;
         let vocabulary = Vocabulary::new(texts, *blank).map_err(|error| self.in_file("tokens", tokens, &error))?;
+        let vocabulary = if self.description.hide_tags { vocabulary.with_hidden_tags() } else { vocabulary };
         match (words, separator) {
             (Words::Separator, separator) => {
                 let separator = separator.as_deref().unwrap_or(" ");
@@ -624,6 +642,7 @@ impl<'f> Model<'f> {
             (Words::Tokens, None) => Ok(vocabulary),
             (Words::Marker, None) => Ok(vocabulary.with_words(WordUnits::Marker)),
             (Words::Continuation, None) => Ok(vocabulary.with_words(WordUnits::Continuation)),
+            (Words::Joined, None) => Ok(vocabulary.with_words(WordUnits::Joined)),
         }
     }
 }

@@ -259,6 +259,19 @@ impl LogMelOptions {
         Self { fft_size: 320, reflect: false, last_frame: false, snip_edges: true, bfloat16: true, ..Self::gigaam_v2() }
     }
 
+    /// Returns the options of Dolphin: ESPnet's default frontend with 80 filters.
+    pub fn dolphin() -> Self {
+        Self {
+            window_size: 400,
+            periodic_window: true,
+            reflect: true,
+            last_frame: true,
+            floor: 1e-10,
+            log_guard: 0.0,
+            ..Self::nemo(80)
+        }
+    }
+
     /// Checks that the options of the signal's ends agree.
     fn edges(&self) -> Result<Edges, Error> {
         let agree = |field, value: bool, others: &[(&str, bool)]| match others.iter().find(|(_, other)| value && *other)

@@ -18,11 +18,13 @@ pub enum Normalize {
     /// in NeMo.
     #[doc(alias = "normalize_batch")]
     PerFeature,
+    /// The same with the variance divided by n, as in TeleSpeech.
+    PerFeaturePopulation,
 }
 
 impl Normalize {
     /// All variants.
-    pub const ALL: [Self; 3] = [Self::None, Self::Samples, Self::PerFeature];
+    pub const ALL: [Self; 4] = [Self::None, Self::Samples, Self::PerFeature, Self::PerFeaturePopulation];
 
     /// Returns the name.
     pub fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Normalize {
             Self::None => "none",
             Self::Samples => "samples",
             Self::PerFeature => "per_feature",
+            Self::PerFeaturePopulation => "per_feature_population",
         }
     }
 
@@ -39,7 +42,8 @@ impl Normalize {
         match self {
             Self::None => {}
             Self::Samples => all_values(rows),
-            Self::PerFeature => columns(rows, dim, |variance, count| (variance / (count - 1.0).max(1.0)).sqrt() + 1e-5),
+            Self::PerFeature => columns(rows, dim, |squares, count| (squares / (count - 1.0).max(1.0)).sqrt() + 1e-5),
+            Self::PerFeaturePopulation => columns(rows, dim, |squares, count| (squares / count).sqrt() + 1e-5),
         }
     }
 }
@@ -105,6 +109,11 @@ mod tests {
         for (normalize, dim, expected) in [
             (Normalize::None, 2, rows),
             (Normalize::Samples, 1, [-0.397_359_7, 0.0, 0.794_719_4, -1.589_438_8, -0.397_359_7, 1.589_438_8]),
+            (
+                Normalize::PerFeaturePopulation,
+                2,
+                [-0.707_101_1, 0.0, 1.414_202_2, -1.224_741_1, -0.707_101_1, 1.224_741_1],
+            ),
             (Normalize::PerFeature, 2, [-0.577_347, 0.0, 1.154_694, -0.999_997_5, -0.577_347, 0.999_997_5]),
         ] {
             let mut found = rows;

@@ -241,18 +241,28 @@ fn settings(
     if let Some(unk) = tokens.number("<unk>").filter(|_| export.parts.is_some() && family == Some(Family::Icefall)) {
         set.set("", "unk", unk, "icefall's searches: <unk>");
     }
-    let words = if tokens.any(|text| text.starts_with('\u{2581}')) {
-        Some(("marker", "tokens with \u{2581}"))
-    } else if tokens.any(|text| text.starts_with("##")) {
-        Some(("continuation", "tokens with ##"))
-    } else if tokens.any(|text| text == "|") {
-        set.set("", "separator", "\"|\"", "the token |");
-        Some(("separator", "the token |"))
-    } else {
-        tokens.any(|text| text.trim().is_empty()).then_some(("separator", "the token of a space"))
-    };
+    let is_marked = |text: &str| text.starts_with('\u{2581}');
+    let words =
+        if tokens.any(|text| text == "\u{2581}") && !tokens.any(|text| is_marked(text) && text.chars().count() > 1) {
+            set.set("", "separator", "\"\u{2581}\"", "the token \u{2581}");
+            Some(("separator", "the token \u{2581}"))
+        } else if tokens.any(is_marked) {
+            Some(("marker", "tokens with \u{2581}"))
+        } else if tokens.any(|text| text.starts_with("##")) {
+            Some(("continuation", "tokens with ##"))
+        } else if tokens.any(|text| text.ends_with("@@")) {
+            Some(("joined", "tokens with @@"))
+        } else if tokens.any(|text| text == "|") {
+            set.set("", "separator", "\"|\"", "the token |");
+            Some(("separator", "the token |"))
+        } else {
+            tokens.any(|text| text.trim().is_empty()).then_some(("separator", "the token of a space"))
+        };
     if let Some((words, source)) = words {
         set.set("", "words", quoted(words), source);
+    }
+    if description.inputs.iter().any(|input| input.name == "prompt_index") {
+        set.set("", "hide-tags", true, "tokens such as <en-US>, of a network with prompt_index");
     }
     let configured = config.as_ref().and_then(|config| config["subsampling_factor"].as_u64());
     match (metadata("subsampling_factor").map(str::parse::<u64>), configured) {
@@ -282,6 +292,12 @@ fn settings(
         set.set("network", "runtime", quoted(runtime.name()), "--runtime");
     }
     constants(set, &description, family, said);
+    if family == Some(Family::Paraformer) {
+        match tokens.number("</s>") {
+            Some(end) => set.set("network", "end-token", end, "Paraformer's: </s>"),
+            None => return Err(failed(&export.tokens, &"there is no </s> in it, the token that ends utterances")),
+        }
+    }
     if let Some(parts) = &export.parts {
         let files = match parts {
             Parts::Two(files) => &files[..],

@@ -16,35 +16,42 @@ pub(super) enum Family {
     Wav2Vec2,
     Omnilingual,
     SenseVoice,
+    Paraformer,
+    Dolphin,
     TeleSpeech,
     FireRed,
+    TOne,
 }
 
 /// Omnilingual's `model_type` has this anywhere.
 const OMNILINGUAL: &str = "omnilingual";
 
 /// Values of the metadata `model_type`, or their beginnings.
-const MODEL_TYPES: [(&str, Family); 11] = [
+const MODEL_TYPES: [(&str, Family); 14] = [
     ("EncDec", Family::Nemo),
     ("conformer", Family::Icefall),
+    ("dolphin", Family::Dolphin),
     ("emformer", Family::Icefall),
     ("fire-red-asr", Family::FireRed),
     ("lstm", Family::Icefall),
     (OMNILINGUAL, Family::Omnilingual),
+    ("paraformer", Family::Paraformer),
     ("pruned_transducer", Family::Icefall),
     ("sense_voice", Family::SenseVoice),
+    ("t-one", Family::TOne),
     ("telespeech", Family::TeleSpeech),
     ("wenet", Family::WeNet),
     ("zipformer", Family::Icefall),
 ];
 
 /// Values of `model_type` in a `config.json`, or their beginnings: onnx-asr's and Hugging Face's.
-const CONFIG_TYPES: [(&str, Family); 9] = [
+const CONFIG_TYPES: [(&str, Family); 10] = [
     ("data2vec-audio", Family::Wav2Vec2),
     ("gigaam", Family::GigaAm),
     ("hubert", Family::Wav2Vec2),
     ("kaldi", Family::Icefall),
     ("nemo-conformer", Family::Nemo),
+    ("t-one", Family::TOne),
     ("unispeech", Family::Wav2Vec2),
     ("vosk", Family::Icefall),
     ("wav2vec2", Family::Wav2Vec2),
@@ -65,6 +72,8 @@ impl Family {
         let by_preset = match preset {
             Some(Preset::GigaAmV2 | Preset::GigaAmV3) => Some(Self::GigaAm),
             Some(Preset::SenseVoice) => Some(Self::SenseVoice),
+            Some(Preset::Dolphin) => Some(Self::Dolphin),
+            Some(Preset::Paraformer) => Some(Self::Paraformer),
             _ => None,
         };
         if let Some(family) = by_preset {
@@ -85,8 +94,18 @@ impl Family {
             return Some((found?.1, format!("config.json: model_type {kind}")));
         }
         let input = |name: &str| description.inputs.iter().find(|input| input.name == name);
-        let by_name = [("audio_signal", Self::Nemo), ("x", Self::Icefall), ("input_values", Self::Wav2Vec2)];
-        by_name.into_iter().find_map(|(name, family)| Some((family, format!("input {}", input(name)?))))
+        let by_name = [
+            ("audio_signal", Self::Nemo),
+            ("x", Self::Icefall),
+            ("input_values", Self::Wav2Vec2),
+            ("signal", Self::TOne),
+            ("textnorm", Self::SenseVoice),
+        ];
+        let output = description.outputs.iter().find(|output| output.name == "us_cif_peak");
+        by_name
+            .into_iter()
+            .find_map(|(name, family)| Some((family, format!("input {}", input(name)?))))
+            .or_else(|| Some((Self::Paraformer, format!("output {}", output?))))
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -98,8 +117,11 @@ impl Family {
             Self::Wav2Vec2 => "wav2vec 2.0",
             Self::Omnilingual => "Omnilingual",
             Self::SenseVoice => "SenseVoice",
+            Self::Paraformer => "Paraformer",
+            Self::Dolphin => "Dolphin",
             Self::TeleSpeech => "TeleSpeech",
             Self::FireRed => "FireRed",
+            Self::TOne => "T-one",
         }
     }
 

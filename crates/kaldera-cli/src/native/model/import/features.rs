@@ -73,7 +73,11 @@ impl Described<'_> {
     /// with a normalisation of rows, which the table names `am.mvn`.
     pub(super) fn settings(&self, settings: &mut Settings, family: Option<Family>) -> Result<Option<String>, String> {
         let rate = self.sample_rate();
-        let (sample_rate, source) = rate.clone().unwrap_or((16_000, "not in the files: assumed".to_owned()));
+        let usual = match family {
+            Some(Family::TOne) => (8_000, "T-one's".to_owned()),
+            _ => (16_000, "not in the files: assumed".to_owned()),
+        };
+        let (sample_rate, source) = rate.clone().unwrap_or(usual);
         let cmvn = self.cmvn_of(settings, family)?;
         if let Some(preset) = self.said.preset {
             self.said_preset(settings, preset, rate)?;
@@ -92,7 +96,7 @@ impl Described<'_> {
         let width = self.width();
         match family {
             _ if self.layout.takes_samples() => self.samples(settings, family, (sample_rate, source)),
-            Family::Wav2Vec2 | Family::Omnilingual => {
+            Family::Wav2Vec2 | Family::Omnilingual | Family::TOne => {
                 settings.ask(format!("{} takes samples, and the network does not: {SAY_PRESET}", family.name()));
             }
             Family::Nemo => self.nemo(settings, width, (sample_rate, source)),
@@ -126,6 +130,8 @@ impl Described<'_> {
                 settings.set(FEATURES, "full-scale", if is_scaled { "1.0" } else { "32768.0" }, kind);
             }
             Family::SenseVoice => settings.set(FEATURES, "preset", "\"sensevoice\"", kind),
+            Family::Paraformer => settings.set(FEATURES, "preset", "\"paraformer\"", kind),
+            Family::Dolphin => settings.set(FEATURES, "preset", "\"dolphin\"", kind),
             Family::FireRed => {
                 settings.set(FEATURES, "kind", "\"fbank\"", kind.clone());
                 settings.set(FEATURES, "num-mel-bins", 80, kind);
@@ -138,7 +144,7 @@ impl Described<'_> {
                     ("low-freq", "40.0"),
                     ("high-freq", "-200.0"),
                     ("use-energy", "false"),
-                    ("normalize", "\"per_feature\""),
+                    ("normalize", "\"per_feature_population\""),
                 ] {
                     settings.set(FEATURES, key, value, kind.clone());
                 }
@@ -150,7 +156,10 @@ impl Described<'_> {
     /// Asks for the features if metadata describe them and the family does not use these keys.
     fn ask_of_unknown(&self, settings: &mut Settings, family: Family) {
         let used: &[&str] = match family {
-            Family::SenseVoice => &["neg_mean", "inv_stddev", "lfr_window_size", "lfr_window_shift"],
+            Family::SenseVoice | Family::Paraformer => {
+                &["neg_mean", "inv_stddev", "lfr_window_size", "lfr_window_shift"]
+            }
+            Family::Dolphin => &["mean", "invstd"],
             Family::FireRed => &["cmvn_mean", "cmvn_inv_stddev"],
             _ => &[],
         };
@@ -192,6 +201,7 @@ impl Described<'_> {
             (.., Some(true)) => Some(("samples", "preprocessor_config.json: do_normalize")),
             (.., Some(false)) => Some(("none", "preprocessor_config.json: do_normalize")),
             _ if family == Family::Omnilingual => Some(("samples", "Omnilingual's")),
+            _ if family == Family::TOne => Some(("none", "T-one's")),
             _ => None,
         };
         match normalize {
@@ -287,7 +297,8 @@ impl Described<'_> {
     fn cmvn_of(&self, settings: &mut Settings, family: Option<Family>) -> Result<Option<String>, String> {
         const FILE: &str = "\"am.mvn\"";
         let keys = match family {
-            Some(Family::SenseVoice) => ("neg_mean", "inv_stddev", 1.0),
+            Some(Family::SenseVoice | Family::Paraformer) => ("neg_mean", "inv_stddev", 1.0),
+            Some(Family::Dolphin) => ("mean", "invstd", -1.0),
             Some(Family::FireRed) => ("cmvn_mean", "cmvn_inv_stddev", -1.0),
             _ => return Ok(None),
         };
