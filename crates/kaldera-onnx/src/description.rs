@@ -71,6 +71,14 @@ impl Description {
     }
 }
 
+impl TensorInfo {
+    /// Returns `true` for integers `[N, T, 1]`, which are samples.
+    pub(crate) fn has_integer_samples(&self) -> bool {
+        let axes = self.axes.as_deref().unwrap_or_default();
+        self.element == Some(Element::Integer) && matches!(axes, [_, _, Axis::Fixed(1)])
+    }
+}
+
 /// `NAME [N, T, 80]`.
 impl fmt::Display for TensorInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

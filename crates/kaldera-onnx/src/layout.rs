@@ -69,7 +69,7 @@ impl Layout {
     /// floating point that is no state, or of integers `[N, T, 1]`.
     fn find(description: &Description, states: &[State], chunk: Option<Chunk>) -> Result<(usize, Self), Error> {
         let is_rows = |&(position, input): &(usize, &TensorInfo)| {
-            let is_samples = has_integer_samples(input);
+            let is_samples = input.has_integer_samples();
             (input.element == Some(Element::Float) || is_samples) && states.iter().all(|state| state.input != position)
         };
         let (position, input) = description.inputs.iter().enumerate().find(is_rows).ok_or(Error::NoInput)?;
@@ -100,7 +100,7 @@ impl Layout {
         let (layout, time) = match sizes[..] {
             [_, _] => (Self::Samples, 1),
             [_, Some(1), None] => (Self::Channel, 2),
-            _ if has_integer_samples(input) => (Self::Integers, 1),
+            _ if input.has_integer_samples() => (Self::Integers, 1),
             [_, _, Some(width)] => (Self::Rows { width: Some(width) }, 1),
             [_, Some(width), None] => (Self::Columns { width: Some(width) }, 2),
             // NeMo's name for it.
@@ -115,12 +115,6 @@ impl Layout {
         }
         Ok(layout)
     }
-}
-
-/// Returns `true` for an input of integers `[N, T, 1]`.
-pub(crate) fn has_integer_samples(input: &TensorInfo) -> bool {
-    let axes = input.axes.as_deref().unwrap_or_default();
-    input.element == Some(Element::Integer) && matches!(axes, [_, _, Axis::Fixed(1)])
 }
 
 impl Inputs {

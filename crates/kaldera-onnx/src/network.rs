@@ -63,10 +63,10 @@ impl OnnxOptions {
 /// The network of an ONNX file that was trained with CTC, or the encoder of a transducer.
 ///
 /// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]`, `[N, 1, T]` or, as integers,
-/// `[N, T, 1]`, with or without lengths `[N]`, and gives scores `[N, T, V]`, with or without lengths. Each utterance has
-/// its own run, because exported networks treat padding differently. Each row of scores is
-/// normalised to log-probabilities: log-softmax changes rows that already are log-probabilities
-/// only by rounding.
+/// `[N, T, 1]`, with or without lengths `[N]`, and gives scores `[N, T, V]`, with or without
+/// lengths. Each utterance has its own run, because exported networks treat padding differently.
+/// Each row of scores is normalised to log-probabilities: log-softmax changes rows that already are
+/// log-probabilities only by rounding.
 ///
 /// A network with states (inputs that take an output of the chunk before) runs over chunks of the
 /// length in its metadata. It has streams; an utterance is a stream that is finished at once. After

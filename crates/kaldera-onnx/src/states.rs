@@ -3,7 +3,6 @@
 use crate::attention_cache::AttentionCache;
 use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
-use crate::layout::has_integer_samples;
 use crate::session::Tensor;
 
 /// Largest number of values of a state.
@@ -128,7 +127,7 @@ impl Chunk {
         let both = |&(rows, shift): &(&str, &str)| Some((number(rows)?, number(shift)?));
         let found = Self::KEYS.iter().find_map(both).or_else(|| AttentionCache::chunks(description));
         // Chunks of samples do not overlap.
-        let samples = || description.inputs.iter().find(|input| has_integer_samples(input))?.axes.as_ref()?.get(1);
+        let samples = || description.inputs.iter().find(|input| input.has_integer_samples())?.axes.as_ref()?.get(1);
         let found = found.or_else(|| match samples()? {
             Axis::Fixed(samples) => Some((*samples, *samples)),
             Axis::Symbolic(_) => None,

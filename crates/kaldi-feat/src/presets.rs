@@ -52,10 +52,10 @@ macro_rules! presets {
         /// - `nemo-80`, `nemo-128`: rows of 80 and 128 values every 10 ms; no stream. As NeMo's
         ///   `AudioToMelSpectrogramPreprocessor`, transformers' `ParakeetFeatureExtractor`
         ///   (Parakeet, Canary).
-        /// - `gigaam-v2`, `gigaam-v3`: rows of 64 values every 10 ms; streams. As the preprocessors of
-        ///   GigaAM's ONNX exports in PyPI's `onnx-asr`.
-        /// - `dolphin`: rows of 80 values every 10 ms; streams. As ESPnet's `DefaultFrontend` with the
-        ///   settings of Dolphin; [`GlobalCmvn`](crate::GlobalCmvn) comes from the model.
+        /// - `gigaam-v2`, `gigaam-v3`: rows of 64 values every 10 ms; streams. As the
+        ///   preprocessors of GigaAM's ONNX exports in PyPI's `onnx-asr`.
+        /// - `dolphin`: rows of 80 values every 10 ms; streams. As ESPnet's `DefaultFrontend` with
+        ///   the settings of Dolphin; [`GlobalCmvn`](crate::GlobalCmvn) comes from the model.
         /// - `gemma4`: rows of 128 values every 10 ms; streams. As transformers'
         ///   `Gemma4AudioFeatureExtractor`.
         /// - `wav2vec2`: a row of 1 value for each sample; no stream. As transformers'

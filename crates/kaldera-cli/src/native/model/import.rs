@@ -3,6 +3,9 @@
 mod export;
 mod family;
 mod features;
+mod files;
+mod metadata;
+mod said;
 mod settings;
 mod tokens;
 
@@ -14,7 +17,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera::Recognizer;
-use kaldera::feat::Preset;
 use kaldera_onnx::{
     Description, Error as OnnxError, Layout, OnnxDecoderJoint, OnnxPredictor, Predictor, PredictorOptions, Runtime,
     weight_files,
@@ -23,59 +25,17 @@ use kaldera_onnx::{
 use self::export::{Export, Parts};
 use self::family::Family;
 use self::features::Described;
-use self::settings::Settings;
+use self::files::{failed, file_name, folder_of};
+use self::said::Said;
+use self::settings::{Settings, quoted};
 use self::tokens::Tokens;
 use super::super::CliError;
 use super::super::decoding::Decoding;
-use super::super::features::preset_named;
 use super::{Given, TOOL, print};
 use crate::interrupt;
-use crate::log::say;
 
 /// Number of bytes that are copied between two checks for a signal.
 const PIECE: u64 = 1 << 26;
-
-/// Properties of the network from the command line.
-struct Said {
-    preset: Option<Preset>,
-    normalize: Option<String>,
-    /// Values of integer inputs.
-    constants: Vec<(String, i64)>,
-}
-
-impl Said {
-    fn of(given: &Given) -> Result<Self, CliError> {
-        const NORMALIZE: [&str; 3] = ["none", "per_feature", "samples"];
-        let preset = match &*given.preset {
-            "" => None,
-            name => {
-                let preset = preset_named(name)?;
-                if preset.kinds().len() != 1 {
-                    let text = format!(
-                        "option --preset: {name} has several kinds of features, and is not a preset of a model"
-                    );
-                    return Err(CliError::Usage(text));
-                }
-                Some(preset)
-            }
-        };
-        let normalize = (!given.normalize.is_empty()).then(|| given.normalize.clone());
-        if let Some(other) = normalize.as_deref().filter(|kind| !NORMALIZE.contains(kind)) {
-            let text = format!("option --normalize: '{other}' is not one of {}", NORMALIZE.join(", "));
-            return Err(CliError::Usage(text));
-        }
-        let constants = given.constants.split(',').filter(|text| !text.trim().is_empty()).map(|text| {
-            let parsed = text.split_once('=').and_then(|(name, value)| Some((name, value.trim().parse().ok()?)));
-            let (name, value) = parsed.ok_or_else(|| {
-                CliError::Usage(format!(
-                    "option --constants: '{text}' is not NAME=NUMBER, as in language=3,text_norm=14"
-                ))
-            })?;
-            Ok::<_, CliError>((name.trim().to_owned(), value))
-        });
-        Ok(Self { preset, normalize, constants: constants.collect::<Result<_, _>>()? })
-    }
-}
 
 /// Makes the folder `output` and returns its recogniser; `None` if a signal asked to stop.
 pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Option<Recognizer>, CliError> {
@@ -83,8 +43,9 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
         "" => Runtime::default(),
         name => name.parse().map_err(|error| CliError::Usage(format!("option --runtime: {error}")))?,
     };
-    let said = Said::of(given)?;
+    let said = Said::new(given)?;
     let export = Export::find(source, &given.tokens)?;
+    export.warn_of_integers(runtime);
     let tokens = Tokens::read(&export.tokens)?;
     let (settings, cmvn) = settings(&export, &tokens, (runtime, &said))?;
     print(&settings.table())?;
@@ -158,15 +119,6 @@ fn publish(part: &Path, output: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-fn failed(path: &Path, error: &dyn std::fmt::Display) -> CliError {
-    CliError::Failed(format!("{}: {error}", path.display()))
-}
-
-fn file_name(path: &Path) -> Result<String, CliError> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned).ok_or_else(|| failed(path, &"its name must be UTF-8"))
-}
-
 /// Writes the folder: networks with their weight files, and files of text.
 fn write(folder: &Path, export: &Export, texts: &[(&str, String)], stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || fs::create_dir(folder).map_err(|error| failed(folder, &error)))?;
@@ -200,19 +152,9 @@ fn copy(from: &Path, to: &Path, stop: &AtomicBool) -> Result<(), End> {
     unless(stop, || copied.sync_all().map_err(|error| failed(to, &error)))
 }
 
-/// Returns the folder of a file.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
-}
-
 /// Waits until the names in a folder are on the disk, if the system supports this.
 fn sync_folder(folder: &Path) {
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
-}
-
-/// A text in TOML.
-fn quoted(text: &str) -> String {
-    format!("{text:?}")
 }
 
 /// Returns the settings of the new model, and the text of its `am.mvn`, if it has one.
@@ -326,7 +268,7 @@ fn settings(
             }
         }
     }
-    say_what_is_not_used(&description);
+    metadata::say_what_is_not_used(&description);
     Ok((settings, cmvn))
 }
 
@@ -340,8 +282,8 @@ fn num_scores(parts: &Parts, options: &PredictorOptions) -> Result<usize, OnnxEr
 /// Sets the integer inputs that are the same for all utterances, and the rows of the prompt.
 fn constants(settings: &mut Settings, description: &Description, family: Option<Family>, said: &Said) {
     let number = |key: &str| description.metadata(key).and_then(|text| text.trim().parse::<i64>().ok());
-    // SenseVoice's names, sherpa-onnx's and FunASR's, with their values for any language and for text as spoken; NeMo's
-    // prompt for any language.
+    // SenseVoice's names (sherpa-onnx's and FunASR's), with their values for any language and for
+    // text as it is spoken; NeMo's prompt for any language.
     let known = [
         ("language", number("lang_auto").unwrap_or(0), "any language: lang_auto"),
         ("text_norm", number("without_itn").unwrap_or(15), "text as it is spoken: without_itn"),
@@ -362,83 +304,5 @@ fn constants(settings: &mut Settings, description: &Description, family: Option<
     }
     if family == Some(Family::SenseVoice) {
         settings.set("network", "prompt-rows", 4, "SenseVoice's: language, emotion, event, text norm");
-    }
-}
-
-/// Metadata that are used, or do not affect the computation.
-const KNOWN: [&str; 45] = [
-    "T",
-    "author",
-    "auto_prompt_id",
-    "blank_id",
-    "chunk_shift",
-    "cmvn_inv_stddev",
-    "cmvn_mean",
-    "comment",
-    "context_size",
-    "decode_chunk_len",
-    "description",
-    "feat_dim",
-    "feature",
-    "feature_dim",
-    "feature_type",
-    "inv_stddev",
-    "invstd",
-    "is_giga_am",
-    "joiner_dim",
-    "language",
-    "lfr_window_shift",
-    "lfr_window_size",
-    "license",
-    "mean",
-    "model_author",
-    "model_type",
-    "neg_mean",
-    "normalize_samples",
-    "normalize_type",
-    "onnx.infer",
-    "pred_hidden",
-    "pred_rnn_layers",
-    "prompt_dictionary",
-    "sample_rate",
-    "scale",
-    "stddev",
-    "subsampling_factor",
-    "url",
-    "use_whisper_feature",
-    "version",
-    "vocab_size",
-    "window_size",
-    "window_stride",
-    "with_itn",
-    "without_itn",
-];
-
-/// Prefixes of metadata that are used by their numbers, or describe the structure of the layers.
-const KNOWN_BEGINNINGS: [&str; 16] = [
-    "attention_",
-    "cache_",
-    "cnn_module_kernel",
-    "d_model",
-    "dim_feedforward",
-    "encoder_",
-    "lang_",
-    "left_",
-    "num_",
-    "onnx.",
-    "output_",
-    "pad_length",
-    "query_head_dim",
-    "rnn_hidden_size",
-    "right_context",
-    "value_head_dim",
-];
-
-/// Reports the metadata that are not used.
-fn say_what_is_not_used(description: &Description) {
-    let is_used = |key: &str| KNOWN.contains(&key) || KNOWN_BEGINNINGS.iter().any(|begin| key.starts_with(begin));
-    let unused: Vec<&str> = description.metadata.iter().map(|(key, _)| &**key).filter(|key| !is_used(key)).collect();
-    if !unused.is_empty() {
-        say(format_args!("unknown metadata, which are not used: {}", unused.join(", ")));
     }
 }

@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kaldera_onnx::Runtime;
 use serde_json::Value;
 
 use super::super::CliError;
-use super::{failed, file_name, folder_of};
+use super::files::{failed, file_name, folder_of};
 use crate::log::say;
 
 /// Marks in the names of files with weights of another precision than in training.
@@ -111,6 +112,21 @@ impl Export {
         std::iter::once(&self.network).chain(parts).map(PathBuf::as_path).collect()
     }
 
+    /// Warns of integer weights, whose products RTen rounds on some processors.
+    pub(super) fn warn_of_integers(&self, runtime: Runtime) {
+        let is_integer = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("int8"));
+        if let Some(network) = self.networks().iter().find(|path| is_integer(path)).filter(|_| runtime == Runtime::Rten)
+        {
+            if !multiplies_integers() {
+                say(format_args!(
+                    "{}: this processor has no VNNI instructions, and products of int8 saturate in RTen: take the file \
+                     without int8, or --runtime=ort",
+                    network.display()
+                ));
+            }
+        }
+    }
+
     /// Reads a file in JSON next to the network; `None` if it is missing.
     pub(super) fn json(&self, name: &str) -> Result<Option<Value>, CliError> {
         let path = self.network.with_file_name(name);
@@ -120,6 +136,15 @@ impl Export {
             Ok(_) => read_json(&path).map(Some),
         }
     }
+}
+
+/// Returns `true` if RTen's products of int8 are exact on this processor.
+fn multiplies_integers() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let exact = is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    let exact = true;
+    exact
 }
 
 /// Reads a file in JSON.

@@ -5,8 +5,8 @@ use kaldera_onnx::{Description, Layout};
 use serde_json::Value;
 
 use super::family::Family;
-use super::settings::Settings;
-use super::{Said, quoted};
+use super::said::Said;
+use super::settings::{Settings, quoted};
 
 const FEATURES: &str = "features";
 

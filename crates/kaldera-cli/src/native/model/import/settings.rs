@@ -2,6 +2,11 @@
 
 use std::fmt::{Display, Write as _};
 
+/// A text in TOML.
+pub(super) fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
 /// A value of `model.toml`, or of the table only.
 struct Setting {
     /// The table of `model.toml`: empty for its beginning; `None` for a value that it does not get.

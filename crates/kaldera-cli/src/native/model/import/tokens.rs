@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::CliError;
 use super::export::{Export, read_json};
-use super::failed;
+use super::files::failed;
 
 /// Names of the blank token: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. If there
 /// are several, the first in this list is used.
