@@ -245,7 +245,7 @@ fn transducer(vocabulary: &Vocabulary, one: &Utterance, hot: &[String], bonus: f
     let encoder = EncoderOutput::new("u", &one.log_probs, vocabulary.len())?;
     let graph = vocabulary.hot_words(hot, bonus)?;
     let (search, times) = (TransducerOptions::default().with_beam(8), FrameTimes::default());
-    let mut found = modified_beam_search(&model, &encoder, &Fusion::hot_words(&graph), &search, &times)?;
+    let mut found = modified_beam_search(&model, &encoder, &Fusion::hot_words(graph), &search, &times)?;
     let best = vocabulary.spelled(found.hypotheses.swap_remove(0), &times);
     let words = if best.words.is_empty() { &best.tokens } else { &best.words };
     Ok(words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))

@@ -14,7 +14,7 @@ use std::time::Instant;
 use fsa::dense::{Backoff, DenseFsaVec, DenseOptions, LookAheadGraph, LookAheadOptions};
 use fsa::graphs::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary};
 use fsa::io::SymbolTable;
-use fsa::paths::shortest_path;
+use fsa::lattice::Lattice;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -61,13 +61,12 @@ fn main() -> Result<()> {
         let found = graph.intersect_dense_pruned(&dense, &options.clone().with_output_beam(0.0))?;
         let elapsed = start.elapsed().as_secs_f64();
         (frames, seconds) = (frames + values.len() / num_classes, seconds + elapsed);
-        let best = found.graph().carry(shortest_path(found.graph().fsas())?)?;
-        let total: f64 = best.fsas().arcs().iter().map(|arc| f64::from(arc.score)).sum();
-        let spoken = best.aux_labels().unwrap_or_default().iter().filter(|&&word| word > 0);
-        let spoken: Vec<_> = spoken.filter_map(|&word| words.get(word)).collect();
+        let lattice = Lattice::from_dense(&found)?;
+        let cost = lattice.best_path(0)?.map_or(f64::INFINITY, |path| -path.score());
+        let spoken = lattice.texts(&words)?.swap_remove(0).unwrap_or_default();
         let name = name.path();
         let name = name.file_stem().unwrap_or_default().display();
-        println!("{name}\t{:.4}\t{elapsed:.2}\t{:?}\t{}", -total, found.outcomes()[0], spoken.join(" "));
+        println!("{name}\t{cost:.4}\t{elapsed:.2}\t{:?}\t{spoken}", found.outcomes()[0]);
     }
     clock.tell(&format!("{frames} frames, {:.0} a second", frames as f64 / seconds))
 }

@@ -91,30 +91,30 @@ fn fresh<I: 'static, O: Outcome>(
 }
 
 /// An operation on what stays as it is.
-fn of<I: 'static, O: Outcome>(input: I, mut run: impl FnMut(&I) -> O + 'static) -> Option<Box<dyn Case>> {
+fn fixed<I: 'static, O: Outcome>(input: I, mut run: impl FnMut(&I) -> O + 'static) -> Option<Box<dyn Case>> {
     fresh(|| (), move |_| run(&input))
 }
 
 fn case(name: &str) -> Option<Box<dyn Case>> {
     let short = || floats(short_rows(ROWS));
     match name {
-        "splits -> ids" => of(short_rows(ROWS_OF_IDS), |splits| splits.to_row_ids()),
+        "splits -> ids" => fixed(short_rows(ROWS_OF_IDS), |splits| splits.to_row_ids()),
         "splits -> ids, warm memory" => {
             let splits = short_rows(ROWS_OF_IDS);
             let mut ids = splits.to_row_ids();
-            of((), move |()| splits.row_ids_into(&mut ids).unwrap())
+            fixed((), move |()| splits.row_ids_into(&mut ids).unwrap())
         }
         "ids -> splits" => {
-            of(short_rows(ROWS_OF_IDS).to_row_ids(), |ids| RowSplits::from_row_ids(ids, ROWS_OF_IDS).unwrap())
+            fixed(short_rows(ROWS_OF_IDS).to_row_ids(), |ids| RowSplits::from_row_ids(ids, ROWS_OF_IDS).unwrap())
         }
-        "sum" => of(short(), |x| x.sum()),
-        "max" => of(short(), |x| x.max()),
-        "min" => of(short(), |x| x.min()),
-        "argmax" => of(short(), |x| x.argmax()),
-        "logsumexp" => of(short(), |x| x.logsumexp()),
-        "normalize (log)" => of(short(), |x| x.normalize_log()),
-        "normalize (linear)" => of(short(), |x| x.normalize_linear()),
-        "sum, i32" => of(integers(&short()), |x| x.sum()),
+        "sum" => fixed(short(), |x| x.sum()),
+        "max" => fixed(short(), |x| x.max()),
+        "min" => fixed(short(), |x| x.min()),
+        "argmax" => fixed(short(), |x| x.argmax()),
+        "logsumexp" => fixed(short(), |x| x.logsumexp()),
+        "normalize (log)" => fixed(short(), |x| x.normalize_log()),
+        "normalize (linear)" => fixed(short(), |x| x.normalize_linear()),
+        "sum, i32" => fixed(integers(&short()), |x| x.sum()),
         "sort" => {
             let all = short();
             fresh(
@@ -129,36 +129,36 @@ fn case(name: &str) -> Option<Box<dyn Case>> {
             let all = short();
             fresh(move || copy_of(&all), |x| x.sort_with_map(Order::Ascending))
         }
-        "index by all rows" => of(short(), {
+        "index by all rows" => fixed(short(), {
             let order = permutation(ROWS);
             move |x| x.select(0, &order).unwrap()
         }),
-        "index by all rows, with map" => of(short(), {
+        "index by all rows, with map" => fixed(short(), {
             let order = permutation(ROWS);
             move |x| x.index(0, &order).unwrap()
         }),
-        "unique, lists that differ" => of(integers(&short()), |x| Lists(x.unique().rows)),
-        "unique, lists that repeat" => of(repeated(&integers(&short())), |x| Lists(x.unique().rows)),
-        "remove_values_leq" => of(short(), |x| x.remove_values_leq(0.0)),
-        "remove_values_eq" => of(integers(&short()), |x| x.remove_values_eq(0)),
-        "cat of four, axis 0" => of(quarters(&short()), |x| Ragged::cat(0, x).unwrap()),
-        "cat of four, axis 1" => of(quarters(&short()), |x| Ragged::cat(1, x).unwrap()),
-        "pad" => of(short(), |x| x.pad(PadMode::Constant, PadSide::Right, 0.0).unwrap().into_values()),
+        "unique, lists that differ" => fixed(integers(&short()), |x| Lists(x.unique().rows)),
+        "unique, lists that repeat" => fixed(repeated(&integers(&short())), |x| Lists(x.unique().rows)),
+        "remove_values_leq" => fixed(short(), |x| x.remove_values_leq(0.0)),
+        "remove_values_eq" => fixed(integers(&short()), |x| x.remove_values_eq(0)),
+        "cat of four, axis 0" => fixed(quarters(&short()), |x| Ragged::cat(0, x).unwrap()),
+        "cat of four, axis 1" => fixed(quarters(&short()), |x| Ragged::cat(1, x).unwrap()),
+        "pad" => fixed(short(), |x| x.pad(PadMode::Constant, PadSide::Right, 0.0).unwrap().into_values()),
         "pad, warm memory" => {
             let all = short();
             let (rows, columns) = all.padded_size().unwrap();
             let mut out = vec![0.0; rows * columns];
-            of((), move |()| all.pad_into(PadMode::Constant, PadSide::Right, 0.0, &mut out).unwrap())
+            fixed((), move |()| all.pad_into(PadMode::Constant, PadSide::Right, 0.0, &mut out).unwrap())
         }
-        "add per list" => of(short(), {
+        "add per list" => fixed(short(), {
             let per_list: Vec<f32> = permutation(ROWS).into_iter().map(|i| i as f32).collect();
             move |x| x.add(&per_list, 0.5).unwrap()
         }),
-        "index_select" => of(short(), {
+        "index_select" => fixed(short(), {
             let places = places();
             move |x| index_select(x.values(), places.values(), 0.0).unwrap()
         }),
-        "index_add" => of(short(), {
+        "index_add" => fixed(short(), {
             let places = places();
             move |x| {
                 let mut out = vec![0.0; x.num_elements()];
@@ -166,11 +166,11 @@ fn case(name: &str) -> Option<Box<dyn Case>> {
                 out
             }
         }),
-        "ragged.index of a tensor" => of(short(), {
+        "ragged.index of a tensor" => fixed(short(), {
             let places = places();
             move |x| index_tensor_ragged(x.values(), &places, 0.0).unwrap()
         }),
-        "index_and_sum" => of(short(), {
+        "index_and_sum" => fixed(short(), {
             let places = places();
             move |x| index_and_sum(x.values(), &places).unwrap()
         }),

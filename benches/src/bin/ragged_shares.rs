@@ -26,10 +26,10 @@ fn main() {
     println!(
         "| MB | rows | operation | copy, ms | ms | share | of lines | of memory |\n|--:|---|---|--:|--:|--:|--:|--:|"
     );
-    let memory = Copy::of(MEMORY).bytes_per_second();
+    let memory = Copy::new(MEMORY).bytes_per_second();
     for megabytes in std::env::args().skip(1) {
         let bytes = megabytes.parse::<usize>().expect("megabytes") * 1_000_000;
-        let mut copy = Copy::of(bytes);
+        let mut copy = Copy::new(bytes);
         for rows in [Rows::Of(64), Rows::Of(128), Rows::Of(256), Rows::Long] {
             let mut table = Table { megabytes: &megabytes, rows, copy: &mut copy, memory };
             table.ids(bytes);
@@ -72,7 +72,7 @@ struct Copy {
 }
 
 impl Copy {
-    fn of(bytes: usize) -> Self {
+    fn new(bytes: usize) -> Self {
         let from = Rows::Of(bytes).with_values(bytes);
         Self { to: from.map(|&x| x), from }
     }

@@ -33,12 +33,13 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 //!
-//! | Kaldi | here |
+//! | Kaldi, icefall | here |
 //! |---|---|
 //! | lattices of a search | [`Lattice::from_dense`] |
 //! | `CompactLattice` | [`Lattice`]; `kaldi-io` (feature `lattice`) reads and writes the archives |
 //! | `DeterminizeLatticePruned` | [`Lattice::determinize`] |
 //! | `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] |
+//! | `get_texts` of the best paths | [`Lattice::texts`] |
 //! | `lattice-to-nbest` | [`Lattice::n_best_paths`]; different words each: [`Lattice::n_best`] |
 //! | `PruneLattice` | [`Lattice::prune`] |
 //! | `ComputeCompactLatticeAlphas`, `...Betas` | [`Lattice::total_scores`] |

@@ -23,8 +23,8 @@ pub(crate) mod single;
 pub use single::{exp, ln, ln_of_large, sigmoid, sin_cos_turns, tanh};
 
 use crate::kernel;
-use crate::real::Real;
-use crate::simd::{Lanes, dispatch};
+use crate::real::{Real, Vector};
+use crate::simd::{Lanes, Simd, dispatch};
 
 /// The value of the 16 bits of a floating-point number of half precision (IEEE 754).
 ///
@@ -83,6 +83,31 @@ pub fn log_softmax<T: Real>(row: &mut [T]) -> f64 {
     let ln_sum = row.iter().map(|x| (x.to_f64() - max).exp()).sum::<f64>().ln();
     row.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64() - max - ln_sum));
     max + ln_sum
+}
+
+/// Returns the largest f(x) that is not NaN; minus infinity if there is none.
+#[inline(always)]
+pub fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Vector<T, S>) -> Vector<T, S>) -> T {
+    const VECTORS: usize = 4;
+    let lanes = T::Lanes::<S>::LANES;
+    let lowest = s.splat(-T::INFINITY);
+    let mut most = [lowest; VECTORS];
+    let mut blocks = x.chunks_exact(VECTORS * lanes);
+    for block in &mut blocks {
+        for (i, most) in most.iter_mut().enumerate() {
+            *most = s.max(f(s.load(&block[i * lanes..])), *most);
+        }
+    }
+    let mut all = s.max(s.max(most[0], most[1]), s.max(most[2], most[3]));
+    let mut parts = blocks.remainder().chunks_exact(lanes);
+    for part in &mut parts {
+        all = s.max(f(s.load(part)), all);
+    }
+    if !parts.remainder().is_empty() {
+        let rest = parts.remainder();
+        all = s.max(f(s.load_partial(rest, s.splat(rest[0]))), all);
+    }
+    s.max_lane(all)
 }
 
 /// Returns the mean of values, and the scale by which normalisation multiplies their distance

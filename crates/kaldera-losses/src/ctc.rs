@@ -84,7 +84,7 @@ pub fn ctc_loss<T: Real, B: Batch<T>>(
     let targets = Targets::new(labels, rows.len(), classes, options.blank)?;
     let one = |(sequence, rows): (usize, Range<usize>)| {
         let values = &logits.values()[rows.start * classes..rows.end * classes];
-        let labels = targets.of(sequence);
+        let labels = targets.row(sequence);
         let (mut all, mut emissions) = (Vec::with_capacity(rows.len()), targets.emissions_of(rows.len(), sequence));
         for rows in blocks(rows.len(), classes) {
             let block = &values[rows.start * classes..rows.end * classes];
@@ -148,7 +148,7 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
             if total.is_nan() {
                 return to.fill(T::from_f64(total));
             }
-            let (values, norms, labels) = (self.of(sequence), &self.norms[sequence], self.targets.of(sequence));
+            let (values, norms, labels) = (self.values(sequence), &self.norms[sequence], self.targets.row(sequence));
             let posteriors = self.posteriors_of(sequence);
             let width = labels.len() + 1;
             for rows in blocks(norms.len(), classes) {
@@ -178,17 +178,17 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
             total if total.is_finite() => self.posteriors_of(sequence),
             total => {
                 let none = if total.is_nan() { total } else { 0.0 };
-                vec![none; self.rows[sequence].len() * (self.targets.of(sequence).len() + 1)]
+                vec![none; self.rows[sequence].len() * (self.targets.row(sequence).len() + 1)]
             }
         }
     }
 
     fn posteriors_of(&self, sequence: usize) -> Vec<f64> {
-        let emissions = || self.targets.all_emissions(sequence, self.of(sequence), &self.norms[sequence]);
-        recursion::posteriors(self.targets.of(sequence), self.totals[sequence], emissions)
+        let emissions = || self.targets.all_emissions(sequence, self.values(sequence), &self.norms[sequence]);
+        recursion::posteriors(self.targets.row(sequence), self.totals[sequence], emissions)
     }
 
-    fn of(&self, sequence: usize) -> &[T] {
+    fn values(&self, sequence: usize) -> &[T] {
         let (rows, classes) = (&self.rows[sequence], num_classes(&self.logits));
         &self.logits.values()[rows.start * classes..rows.end * classes]
     }
@@ -230,13 +230,13 @@ impl Targets {
         Ok(Self { labels: labels.clone(), blank })
     }
 
-    pub(crate) fn of(&self, sequence: usize) -> &[i32] {
+    pub(crate) fn row(&self, sequence: usize) -> &[i32] {
         self.labels.row(sequence)
     }
 
     /// Allocates a buffer for the log-probabilities of the blank and of each label in each frame.
     fn emissions_of(&self, frames: usize, sequence: usize) -> Vec<f64> {
-        memory::with_capacity(frames * (self.of(sequence).len() + 1))
+        memory::with_capacity(frames * (self.row(sequence).len() + 1))
     }
 
     /// Returns the log-probabilities of the blank and of each label in each frame, `[frame][1 +
@@ -249,7 +249,7 @@ impl Targets {
 
     /// Appends the log-probabilities of some frames.
     fn emissions<T: Real>(&self, sequence: usize, values: &[T], norms: &[Norm<T>], emissions: &mut Vec<f64>) {
-        let labels = self.of(sequence);
+        let labels = self.row(sequence);
         for (row, norm) in values.chunks_exact(values.len().checked_div(norms.len()).unwrap_or(1)).zip(norms) {
             // One logarithm for the whole row.
             let log_norm = norm.sum.ln();
@@ -263,7 +263,7 @@ impl Targets {
     fn reduce(&self, totals: &[f64], frames: &[usize], options: &CtcOptions) -> Result<(Vec<f64>, Reduced), Error> {
         let loss = |(sequence, (&total, &frames)): (usize, (&f64, &usize))| {
             options.impossible.loss(sequence, -total, options.allow_nan, || {
-                let labels = self.of(sequence);
+                let labels = self.row(sequence);
                 let needed = recursion::frames_needed(labels).max(frames);
                 Error::TooShort { sequence, labels: labels.len(), frames, needed }
             })

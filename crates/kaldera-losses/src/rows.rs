@@ -1,6 +1,7 @@
 //! Rows of logits: their normalizers, and the gradient of log-softmax.
 
 use kaldera_base::Real;
+use kaldera_base::math::max_lanes;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use crate::error::Error;
@@ -69,9 +70,6 @@ struct Norms<'a, T> {
     norms: &'a mut [Norm<T>],
 }
 
-/// Number of vectors of a row whose maxima are computed at the same time.
-const SIDE_BY_SIDE: usize = 4;
-
 impl<T: Real> Kernel for Norms<'_, T> {
     type Output = ();
 
@@ -81,18 +79,7 @@ impl<T: Real> Kernel for Norms<'_, T> {
         let lanes = T::Lanes::<S>::LANES;
         let lowest = s.splat(-T::INFINITY);
         for (row, norm) in self.values.chunks_exact(self.width.max(1)).zip(self.norms) {
-            let mut maxima = [lowest; SIDE_BY_SIDE];
-            let mut blocks = row.chunks_exact(SIDE_BY_SIDE * lanes);
-            for block in &mut blocks {
-                for (max, x) in maxima.iter_mut().zip(block.chunks_exact(lanes)) {
-                    *max = s.max(s.load(x), *max);
-                }
-            }
-            for x in blocks.remainder().chunks(lanes) {
-                maxima[0] = s.max(s.load_partial(x, lowest), maxima[0]);
-            }
-            let [a, b, c, d] = maxima;
-            let max = s.max_lane(s.max(s.max(a, b), s.max(c, d)));
+            let max = max_lanes::<T, S>(s, row, |x| x);
             let (shift, mut sum) = (s.splat(max), s.splat(T::ZERO));
             let mut vectors = row.chunks_exact(lanes);
             for x in &mut vectors {

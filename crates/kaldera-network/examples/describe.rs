@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut output = Linear::<f32>::zeros(hidden, tokens);
     uniform(&mut output, 0.3, 2);
     let mut weights = encoder.to_torch("encoder.")?;
-    let trained = ParameterStore::of(&output);
+    let trained = ParameterStore::from_parameters(&output);
     for name in ["weight", "bias"] {
         let (shape, values) = trained.get(name)?;
         weights.insert(&format!("output.{name}"), shape, values.to_vec())?;

@@ -183,7 +183,7 @@ impl RaggedArc {
     /// k2's text, or OpenFst's; of one FSA.
     fn to_str(&self, py: Python<'_>, attributes: &Bound<'_, PyDict>, openfst: bool) -> PyResult<String> {
         let graph = graph(&self.fsas, attributes)?;
-        threads::run(py, None, || K2Text::of(&graph).with_openfst(openfst).print(&graph))?.map_err(exception)
+        threads::run(py, None, || K2Text::for_graph(&graph).with_openfst(openfst).print(&graph))?.map_err(exception)
     }
 
     /// A drawing for Graphviz.

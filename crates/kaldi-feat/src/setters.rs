@@ -344,24 +344,43 @@ mel_options!(setters MelBanksOptions [] MelBanksOptions);
 
 fbank_options!(defaults FbankOptions [frame mel]);
 fbank_options!(registered FbankOptions [frame mel]);
+kaldera_base::setters! {
+    FbankOptions:
+    frame, with_frame: FrameExtractionOptions, "With these options of frames.";
+    mel, with_mel: MelBanksOptions, "With these options of mel filters.";
+}
 fbank_options!(setters FbankOptions [] FbankOptions);
 frame_options!(setters FbankOptions [.frame] FrameExtractionOptions);
 mel_options!(setters FbankOptions [.mel] MelBanksOptions);
 
 mfcc_options!(defaults MfccOptions [frame mel]);
 mfcc_options!(registered MfccOptions [frame mel]);
+kaldera_base::setters! {
+    MfccOptions:
+    frame, with_frame: FrameExtractionOptions, "With these options of frames.";
+    mel, with_mel: MelBanksOptions, "With these options of mel filters.";
+}
 mfcc_options!(setters MfccOptions [] MfccOptions);
 frame_options!(setters MfccOptions [.frame] FrameExtractionOptions);
 mel_options!(setters MfccOptions [.mel] MelBanksOptions);
 
 plp_options!(defaults PlpOptions [frame mel]);
 plp_options!(registered PlpOptions [frame mel]);
+kaldera_base::setters! {
+    PlpOptions:
+    frame, with_frame: FrameExtractionOptions, "With these options of frames.";
+    mel, with_mel: MelBanksOptions, "With these options of mel filters.";
+}
 plp_options!(setters PlpOptions [] PlpOptions);
 frame_options!(setters PlpOptions [.frame] FrameExtractionOptions);
 mel_options!(setters PlpOptions [.mel] MelBanksOptions);
 
 spectrogram_options!(defaults SpectrogramOptions [frame]);
 spectrogram_options!(registered SpectrogramOptions [frame]);
+kaldera_base::setters! {
+    SpectrogramOptions:
+    frame, with_frame: FrameExtractionOptions, "With these options of frames.";
+}
 spectrogram_options!(setters SpectrogramOptions [] SpectrogramOptions);
 frame_options!(setters SpectrogramOptions [.frame] FrameExtractionOptions);
 

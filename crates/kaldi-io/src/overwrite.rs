@@ -19,9 +19,9 @@ use crate::wxfilename::{self, Wxfilename};
 /// use kaldi_io::overwrite::ExistingFiles;
 /// # let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("feats.ark");
-/// assert!(ExistingFiles::of([&path]).is_empty());
+/// assert!(ExistingFiles::new([&path]).is_empty());
 /// std::fs::write(&path, "")?;
-/// let outputs = ExistingFiles::of([&path]);
+/// let outputs = ExistingFiles::new([&path]);
 /// assert_eq!(outputs.find(folder.path().join("./feats.ark")), Some(path.as_path()));
 /// assert_eq!(outputs.find(folder.path()), None);
 /// # Ok::<(), std::io::Error>(())
@@ -36,7 +36,7 @@ type FileId = PathBuf;
 
 impl ExistingFiles {
     /// Collects the files of `outputs` that exist.
-    pub fn of<P: AsRef<Path>>(outputs: impl IntoIterator<Item = P>) -> Self {
+    pub fn new<P: AsRef<Path>>(outputs: impl IntoIterator<Item = P>) -> Self {
         let existing = |output: P| Some((file_id(output.as_ref())?, output.as_ref().to_owned()));
         Self(outputs.into_iter().filter_map(existing).collect())
     }
@@ -108,8 +108,8 @@ pub fn refuse_overwriting(inputs: &[&str], outputs: &[&str]) -> Result<(), Error
         }
     }
     let is_file = |name: &&String| matches!(wxfilename::classify(name), Ok(Wxfilename::File { .. }));
-    let whole = ExistingFiles::of(whole.iter().filter(is_file));
-    let listed = ExistingFiles::of(listed);
+    let whole = ExistingFiles::new(whole.iter().filter(is_file));
+    let listed = ExistingFiles::new(listed);
     let refuse = |output: Option<&Path>, input: &str| match output {
         Some(output) => Err(Error::Overwrite { output: output.display().to_string(), input: input.to_owned() }),
         None => Ok(()),

@@ -7,11 +7,11 @@ use tracing::warn;
 /// warning.
 const TOLERANCE: usize = 3;
 
-/// Start and length of a part.
-pub(crate) type Part = (usize, usize);
+/// Start and length of a range.
+pub(crate) type Span = (usize, usize);
 
 /// Returns the rows and columns of `range` in a matrix; `None` if it is malformed or outside.
-pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, Part)> {
+pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Span, Span)> {
     let (row_range, col_range) = range.split_once(',').unwrap_or((range, ":"));
     let (first, last) = bounds(row_range, rows, TOLERANCE)?;
     let columns = part(bounds(col_range, cols, 0)?, cols)?;
@@ -22,7 +22,7 @@ pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, 
 }
 
 /// Returns the elements of `range` in a vector; `None` if it is malformed or outside.
-pub(crate) fn of_vector(range: &str, dim: usize) -> Option<Part> {
+pub(crate) fn of_vector(range: &str, dim: usize) -> Option<Span> {
     let (first, last) = bounds(range, dim, TOLERANCE)?;
     if last >= dim {
         warn!("elements {first}:{last} of a vector with {dim}: taking those that there are");
@@ -41,7 +41,7 @@ fn bounds(range: &str, size: usize, tolerance: usize) -> Option<(usize, usize)> 
 }
 
 /// Cuts the last index to the size; `None` if nothing remains.
-fn part((first, last): (usize, usize), size: usize) -> Option<Part> {
+fn part((first, last): (usize, usize), size: usize) -> Option<Span> {
     let len = (last + 1).min(size).checked_sub(first)?;
     (len > 0).then_some((first, len))
 }

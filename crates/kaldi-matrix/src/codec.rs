@@ -199,7 +199,7 @@ impl KaldiRead for CompressedMatrix {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
         let full: Matrix<f32> = if binary {
-            match binary::MatrixKind::of(&r.token("a matrix")?)? {
+            match binary::MatrixKind::from_token(&r.token("a matrix")?)? {
                 binary::MatrixKind::Compressed(token) => return compressed::read(&mut r, token),
                 binary::MatrixKind::Full(precision) => binary::read_full(&mut r, precision)?,
             }

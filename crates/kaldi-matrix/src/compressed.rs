@@ -311,7 +311,7 @@ fn columns(m: &MatrixBase<impl Storage>, scale: Scale) -> Data {
         column.clear();
         column.extend(m.rows().map(|row| single(row[c])));
         scratch.clone_from(&column);
-        let of_column = Percentiles::of(scale, &mut scratch);
+        let of_column = Percentiles::from_column(scale, &mut scratch);
         let knots = of_column.knots(scale);
         bytes.extend(column.iter().map(|&x| knots.byte(x)));
         percentiles.push(of_column);

@@ -58,7 +58,7 @@ impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
         let dim = self.dim();
         write!(f, "Packed({dim}) ")?;
         f.write_str(if dim == 0 { "[ " } else { "[" })?;
-        let most = Most::of(dim * dim / 2);
+        let most = Most::for_elements(dim * dim / 2);
         for row in ends(dim, most.rows) {
             f.write_str("\n")?;
             match row {
@@ -74,7 +74,7 @@ impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
 impl<S: Storage> fmt::Debug for VectorBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Vector({}) [ ", self.dim())?;
-        write_ends(f, self.data(), Most::of(self.dim()).cols)?;
+        write_ends(f, self.data(), Most::for_elements(self.dim()).cols)?;
         f.write_str("]")
     }
 }
@@ -87,7 +87,7 @@ impl<S: Storage> fmt::Debug for MatrixBase<S> {
             return f.write_str("[ ]");
         }
         f.write_str("[")?;
-        let most = Most::of(self.num_rows().saturating_mul(self.num_cols()));
+        let most = Most::for_elements(self.num_rows().saturating_mul(self.num_cols()));
         for row in ends(self.num_rows(), most.rows) {
             f.write_str("\n  ")?;
             match row {
@@ -131,7 +131,7 @@ impl<T: Real> fmt::Debug for SparseMatrix<T> {
 impl<T: Real> fmt::Debug for NumpyArray<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NumpyArray({:?}) [ ", self.shape())?;
-        write_ends(f, self.data(), Most::of(self.data().len()).cols)?;
+        write_ends(f, self.data(), Most::for_elements(self.data().len()).cols)?;
         f.write_str("]")
     }
 }
@@ -147,7 +147,7 @@ struct Most {
 
 impl Most {
     /// Returns no limit for few elements, else one for a short output.
-    fn of(elements: usize) -> Self {
+    fn for_elements(elements: usize) -> Self {
         if elements <= 500 { Self { rows: usize::MAX, cols: usize::MAX } } else { Self { rows: 6, cols: 10 } }
     }
 }

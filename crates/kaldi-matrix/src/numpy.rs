@@ -120,7 +120,7 @@ impl<T: Real> NumpyArray<T> {
     #[doc(alias = "Read")]
     pub fn read(mut r: &mut dyn BufRead) -> Result<Self, NpyError> {
         let header = Header::read(&mut r)?;
-        if header.element() == NpyType::of::<f32>() {
+        if header.element() == NpyType::for_type::<f32>() {
             Ok(Self::from_tensor(&Tensor::<f32>::read_npy_elements(&header, r)?))
         } else {
             Ok(Self::from_tensor(&Tensor::<f64>::read_npy_elements(&header, r)?))

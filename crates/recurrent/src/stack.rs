@@ -204,7 +204,7 @@ impl<C> Stack<C> {
             if let Some(dropout) = dropout.filter(|_| i > 0) {
                 dropout.apply_in_place(&mask_name(i), out.y.values_mut());
             }
-            let [forward, reverse] = initial.of(layer);
+            let [forward, reverse] = initial.take_first(layer);
             let (a, b) = par::join(
                 || layer.forward.forward(&out.y, Direction::Forward, forward),
                 || layer.reverse.as_ref().map(|cell| cell.forward(&out.y, Direction::Reverse, reverse)),
@@ -246,7 +246,7 @@ impl<T: Real> PreparedStack<T> {
         let mut initial = self.stack.states("the number of initial states", initial)?;
         let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.stack.num_states()) };
         for layer in &self.stack.layers {
-            let [forward, reverse] = initial.of(layer);
+            let [forward, reverse] = initial.take_first(layer);
             let (a, b) = par::join(
                 || layer.forward.run(&out.y, Direction::Forward, forward),
                 || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
@@ -285,7 +285,7 @@ impl<S> StackSaved<S> {
         let mut grad_y = y.cloned();
         let (mut initial, mut layers) = (Vec::with_capacity(num_states), Vec::with_capacity(self.layers.len()));
         for (i, layer) in self.layers.into_iter().enumerate().rev() {
-            let [last_a, last_b] = last.of_last(&layer);
+            let [last_a, last_b] = last.take_last(&layer);
             let Layer { forward, reverse } = layer;
             let (y_a, y_b) = match (&grad_y, &reverse) {
                 (Some(y), Some(reverse)) => {
@@ -358,14 +358,14 @@ impl<'s, T: Real> States<'s, T> {
     }
 
     /// Takes the states of the next layer.
-    fn of<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
+    fn take_first<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
         let (states, left) = self.left.split_at(layer.len().min(self.left.len()));
         self.left = left;
         [states.first(), states.get(1)]
     }
 
     /// Takes the states of the last remaining layer.
-    fn of_last<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
+    fn take_last<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
         let (left, states) = self.left.split_at(self.left.len().saturating_sub(layer.len()));
         self.left = left;
         [states.first(), states.get(1)]

@@ -109,7 +109,7 @@ impl<T: NpyElement> Tensor<T> {
     /// # Errors
     /// Any of [`NpyError`].
     pub fn read_npy_elements(header: &Header, input: impl Read) -> Result<Self, NpyError> {
-        let expected = NpyType::of::<T>();
+        let expected = NpyType::for_type::<T>();
         if header.element() != expected {
             return Err(NpyError::Type { expected, found: header.element() });
         }
@@ -184,7 +184,7 @@ impl Tensor<f32> {
             (Kind::Unsigned, 4) => all.read(|x: u32| x as f32),
             (Kind::Unsigned, 8) => all.read(|x: u64| x as f32),
             (Kind::Bool, _) => all.read(|x: bool| x.into()),
-            _ => Err(NpyError::Type { expected: NpyType::of::<f32>(), found }),
+            _ => Err(NpyError::Type { expected: NpyType::for_type::<f32>(), found }),
         };
         Ok(Self::from_parts(elements?, layout)?)
     }

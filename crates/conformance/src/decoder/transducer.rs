@@ -103,7 +103,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&self, fusion: &Fusion<'_>, options: &TransducerOptions) -> Result<Recognition, Stop> {
+    fn run(&self, fusion: &Fusion, options: &TransducerOptions) -> Result<Recognition, Stop> {
         Ok(modified_beam_search(&self.model, &self.encoder, fusion, options, &FrameTimes::default())?)
     }
 
@@ -122,7 +122,7 @@ impl Search<'_> {
                 Some(ContextGraph::new(&Ragged::from_lists(&context.phrases)?, &scores)?)
             }
         };
-        let fusion = graph.as_ref().map_or(Fusion::NONE, Fusion::hot_words);
+        let fusion = graph.map_or(Fusion::NONE, Fusion::hot_words);
         let context_size = self.answer.context_size;
         let came = self.run(&fusion, &options)?;
         let normalised = self.run(&fusion, &options.with_length_norm(Some(context_size)))?;

@@ -46,7 +46,7 @@ fn properties(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     if let (FsaOrVec::Fsa(fsa), None | Some(Attribute::Ints { .. })) =
         (graph.fsas(), graph.attributes().get(AUX_LABELS))
     {
-        let format = K2Text::of(&graph);
+        let format = K2Text::for_graph(&graph);
         let back = format.read(&format.print(&graph)?)?;
         let same = back.fsas() == fsa && back.attributes() == graph.attributes();
         differences.extend(unless(same, || format!("printed {graph:?}, read {back:?}")));

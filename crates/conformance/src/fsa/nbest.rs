@@ -293,12 +293,8 @@ fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 
 fn matching(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let counts: Vec<i32> = field(args, "counts")?;
-    let options = MatchingOptions {
-        eos: field(args, "eos")?,
-        min_token: field(args, "min_token")?,
-        max_token: field(args, "max_token")?,
-        max_order: field(args, "max_order")?,
-    };
+    let tokens = field(args, "min_token")?..=field(args, "max_token")?;
+    let options = MatchingOptions::new(field(args, "eos")?, tokens, field(args, "max_order")?);
     let scores = floats(&args["scores"])?;
     let stats = get_best_matching_stats(&lists(args, "tokens")?, &scores, &counts, options)?;
     let (means, vars) = (flat(&expect["mean"])?, flat(&expect["var"])?);

@@ -52,7 +52,7 @@ impl CtcStates {
             made.starts.push(number(made.lasts.len()));
             if entered.emits(state) {
                 made.lasts.push(EPSILON);
-                made.lasts.extend_from_slice(entered.of(state));
+                made.lasts.extend_from_slice(entered.tokens(state));
             }
             made.passed.push(number(made.lasts.len()));
             made.lasts.extend(std::iter::from_fn(|| passed.next_if(|&(at, _)| at == state)).map(|(_, last)| last));
@@ -83,7 +83,7 @@ impl CtcStates {
     }
 
     /// Returns the states of a state of the graph.
-    pub(super) fn of(&self, state: usize) -> Range<usize> {
+    pub(super) fn range(&self, state: usize) -> Range<usize> {
         self.starts[state] as usize..self.starts[state + 1] as usize
     }
 
@@ -140,7 +140,7 @@ impl CtcStates {
             let arcs = view.arcs_of(state);
             let tokens = arcs.iter().filter(|arc| arc.label > EPSILON).count();
             let all = arcs.len() + if self.modified { tokens } else { 0 };
-            for at in self.of(state) {
+            for at in self.range(state) {
                 let last = self.lasts[at];
                 num_arcs += match (self.stays(state, at), last) {
                     (false, _) => 0,
@@ -186,14 +186,14 @@ impl Entered {
         Ok(made)
     }
 
-    pub(super) fn of(&self, state: usize) -> &[i32] {
+    pub(super) fn tokens(&self, state: usize) -> &[i32] {
         &self.labels[self.starts[state]..self.starts[state + 1]]
     }
 
     /// Returns `true` if frames may stay in a state: at the start, at the end, and where tokens
     /// lead.
     pub(super) fn emits(&self, state: usize) -> bool {
-        state == 0 || state + 2 == self.starts.len() || !self.of(state).is_empty()
+        state == 0 || state + 2 == self.starts.len() || !self.tokens(state).is_empty()
     }
 }
 
@@ -210,7 +210,7 @@ fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Resul
     let mut pairs = PairInterner::with_capacity(0);
     for state in (0..fsa.num_states()).filter(|&state| entered.emits(state)) {
         // Only blank goes on in the modified topology.
-        let tokens = if modified { &[] } else { entered.of(state) };
+        let tokens = if modified { &[] } else { entered.tokens(state) };
         for arc in epsilons(state) {
             for &last in [EPSILON].iter().chain(tokens) {
                 pairs.insert(dest(arc), last.cast_unsigned())?;

@@ -168,7 +168,7 @@ impl CtcTopology {
         Error::fit(Quantity::Arcs, num_arcs)?;
         let mut made = Built { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs), labels };
         for state in 0..last {
-            for at in states.of(state) {
+            for at in states.range(state) {
                 made.arcs_of(state, at, &states, fsa)?;
             }
         }

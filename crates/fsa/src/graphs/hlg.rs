@@ -377,7 +377,7 @@ fn expected_without_epsilons(graph: &Graph<Fsa>, options: &HlgOptions) -> Result
     for state in (0..fsa.num_states()).filter(|&state| entered.emits(state)) {
         let num_found = closures.find_from(state)?;
         let arcs: usize = (0..num_found).map(|place| labelled[closures.found(place).0]).sum();
-        let tokens = entered.of(state).len();
+        let tokens = entered.tokens(state).len();
         lg.num_states += 1;
         lg.num_arcs = lg.num_arcs.saturating_add(arcs);
         hlg.num_states += 1 + tokens;

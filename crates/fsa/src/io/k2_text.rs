@@ -66,7 +66,7 @@ impl K2Text {
     /// Creates the format with all attributes of `graph` that are integers, then all that are
     /// lists, each in alphabetical order, as k2's `str` prints.
     #[doc(alias = "__str__")]
-    pub fn of<F: Fsas>(graph: &Graph<F>) -> Self {
+    pub fn for_graph<F: Fsas>(graph: &Graph<F>) -> Self {
         let mut made = Self::default();
         for (name, attribute) in graph.attributes().iter() {
             match attribute {

@@ -186,7 +186,7 @@ mod tests {
     }
 
     /// The array of a type, with a shape as Python writes it.
-    fn of(kind: &str, shape: &str, data: &[u8]) -> Option<Entry> {
+    fn entry(kind: &str, shape: &str, data: &[u8]) -> Option<Entry> {
         entry_of(&file(&format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape})}}"), data))
     }
 
@@ -203,26 +203,26 @@ mod tests {
     #[test]
     fn numbers_of_other_widths_are_read() {
         let ints = |values: [i32; 2]| Some(Entry::Ints(values.to_vec()));
-        assert_eq!(of("|b1", "2,", &[0, 3]), ints([0, 1]));
-        assert_eq!(of("|i1", "2,", &[0xff, 2]), ints([-1, 2]));
-        assert_eq!(of(">i2", "2,", &[0xff, 0xfe, 0, 2]), ints([-2, 2]));
-        assert_eq!(of("<u4", "2,", &[0xff, 0, 0, 0, 2, 0, 0, 0]), ints([255, 2]));
-        assert_eq!(of("<u4", "2,", &[0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0]), None);
-        assert_eq!(of("<i8", "2,", &[-5_i64, 1 << 30].map(i64::to_le_bytes).concat()), ints([-5, 1 << 30]));
+        assert_eq!(entry("|b1", "2,", &[0, 3]), ints([0, 1]));
+        assert_eq!(entry("|i1", "2,", &[0xff, 2]), ints([-1, 2]));
+        assert_eq!(entry(">i2", "2,", &[0xff, 0xfe, 0, 2]), ints([-2, 2]));
+        assert_eq!(entry("<u4", "2,", &[0xff, 0, 0, 0, 2, 0, 0, 0]), ints([255, 2]));
+        assert_eq!(entry("<u4", "2,", &[0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0]), None);
+        assert_eq!(entry("<i8", "2,", &[-5_i64, 1 << 30].map(i64::to_le_bytes).concat()), ints([-5, 1 << 30]));
         let floats = Some(Entry::Floats(vec![1.0, -2.0]));
-        assert_eq!(of("<f2", "2,", &[0, 0x3c, 0, 0xc0]), floats);
-        assert_eq!(of(">f8", "2,", &[1.0_f64, -2.0].map(f64::to_be_bytes).concat()), floats);
+        assert_eq!(entry("<f2", "2,", &[0, 0x3c, 0, 0xc0]), floats);
+        assert_eq!(entry(">f8", "2,", &[1.0_f64, -2.0].map(f64::to_be_bytes).concat()), floats);
         for (kind, data) in [("<c8", &[0; 16][..]), ("|O", &[0; 16]), ("<u8", &[0; 16])] {
-            assert_eq!(of(kind, "2,", data), None, "{kind}");
+            assert_eq!(entry(kind, "2,", data), None, "{kind}");
         }
     }
 
     #[test]
     fn sizes_without_numbers_are_refused() {
-        assert!(of("<i4", "2,", &[0; 8]).is_some() && of("<f4", "2,", &[0; 8]).is_some());
+        assert!(entry("<i4", "2,", &[0; 8]).is_some() && entry("<f4", "2,", &[0; 8]).is_some());
         for shape in ["1,", "3,", "-2,", "4294967296, 4294967296", "99999999999999999999,", "2, 1, 1", "2, 1", ""] {
             for kind in ["<i4", "<f4"] {
-                assert_eq!(of(kind, shape, &[0; 8]), None, "{kind} {shape}");
+                assert_eq!(entry(kind, shape, &[0; 8]), None, "{kind} {shape}");
             }
         }
         for header in ["", "{", "}", "{'descr': 3}", "{'descr': '<i4'}", "{'a': 'b'}", "{é", "{'descr': '<i4"] {

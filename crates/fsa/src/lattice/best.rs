@@ -4,6 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation};
+use crate::io::symbols::SymbolTable;
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
 use crate::paths::{n_best_paths, n_best_strings};
@@ -56,6 +57,45 @@ impl Lattice {
             state = utterance.arc(arc).dest_state;
         }
         Ok(Some(self.path(i, arcs)))
+    }
+
+    /// Returns the words of the best path of each lattice, with spaces between them; `None` for a
+    /// lattice without paths. O(states + arcs).
+    ///
+    /// ```
+    /// use fsa::RowSplits;
+    /// use fsa::dense::{DenseFsaVec, DenseOptions};
+    /// use fsa::graphs::{HlgOptions, make_hlg};
+    /// use fsa::io::SymbolTable;
+    /// use fsa::lattice::Lattice;
+    ///
+    /// let (tokens, words) = (SymbolTable::default(), SymbolTable::default());
+    /// let lexicon = "yes Y EH S\nno N OW\n".as_bytes();
+    /// let unigrams = "-99 <s>\n-0.5 </s>\n-0.3 yes\n-0.4 no";
+    /// let arpa = format!("\\data\\\nngram 1=4\n\\1-grams:\n{unigrams}\n\\end\\\n");
+    /// let options = HlgOptions::default();
+    /// let hlg = make_hlg(tokens, words, lexicon, arpa.as_bytes(), &options, &mut |_| {})?;
+    /// // Scores of the classes blank, EH, N, OW, S and Y: of two frames, and of three.
+    /// let mut scores = [[-5.0_f32; 6]; 5];
+    /// for (frame, class) in [2, 3, 5, 1, 4].into_iter().enumerate() {
+    ///     scores[frame][class] = -0.1;
+    /// }
+    /// let frames = RowSplits::from_lengths([2, 3])?;
+    /// let dense = DenseFsaVec::from_row_splits(scores.as_flattened(), 6, &frames)?;
+    /// let lattices = hlg.graph.intersect_dense_pruned(&dense, &DenseOptions::default())?;
+    /// let texts = Lattice::from_dense(&lattices)?.texts(&hlg.words)?;
+    /// assert_eq!(texts, [Some("no".to_owned()), Some("yes".to_owned())]);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSymbol`] for a word that the table lacks.
+    #[doc(alias = "get_texts")]
+    pub fn texts(&self, words: &SymbolTable) -> Result<Vec<Option<String>>, Error> {
+        let symbol = |label| words.get(label).ok_or(Error::NoSymbol { label });
+        let text =
+            |path: LatticePath| Ok(path.words.into_iter().map(symbol).collect::<Result<Vec<_>, Error>>()?.join(" "));
+        (0..self.num_lattices()).map(|i| self.best_path(i)?.map(text).transpose()).collect()
     }
 
     /// Returns the `n` best paths of lattice `i`, from the best down; several may have the same

@@ -1,5 +1,7 @@
 //! Scores of words in contexts that were seen before.
 
+use std::ops::RangeInclusive;
+
 use ragged_core::Ragged;
 
 use crate::error::{Error, Quantity};
@@ -29,6 +31,7 @@ pub struct MatchingStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[non_exhaustive]
 pub struct MatchingOptions {
     /// The token at the end of each sentence.
     pub eos: i32,
@@ -38,6 +41,15 @@ pub struct MatchingOptions {
     pub max_token: i32,
     /// Highest n-gram order reported; 1 or more.
     pub max_order: i32,
+}
+
+impl MatchingOptions {
+    /// Creates options: the token at the end of each sentence, the valid tokens, and the highest
+    /// n-gram order.
+    pub fn new(eos: i32, tokens: RangeInclusive<i32>, max_order: i32) -> Self {
+        let (min_token, max_token) = tokens.into_inner();
+        Self { eos, min_token, max_token, max_order }
+    }
 }
 
 /// Finds for each token the tokens that have most in common with it, counted backwards from the
@@ -57,7 +69,7 @@ pub struct MatchingOptions {
 /// use ragged_core::Ragged;
 ///
 /// let tokens = Ragged::from_lists(&[vec![5, 6, 9], vec![4, 6, 9], vec![5, 6, 9]])?;
-/// let options = MatchingOptions { eos: 9, min_token: 1, max_token: 9, max_order: 2 };
+/// let options = MatchingOptions::new(9, 1..=9, 2);
 /// let (scores, counts) =
 ///     ([0.0, 0.5, 0.0, 0.0, 2.5, 0.0, 0.0, 0.0, 0.0], [1, 1, 1, 1, 1, 1, 0, 0, 0]);
 /// let stats = get_best_matching_stats(&tokens, &scores, &counts, options)?;
@@ -156,7 +168,7 @@ fn check(tokens: &Ragged<i32>, scores: &[f32], counts: &[i32], options: Matching
     Error::same_size(Quantity::Scores, tokens.num_elements(), scores.len())?;
     Error::same_size(Quantity::Counts, tokens.num_elements(), counts.len())?;
     let MatchingOptions { eos, min_token, max_token, max_order } = options;
-    let within = |what, range: std::ops::RangeInclusive<i32>, values: &[i32]| {
+    let within = |what, range: RangeInclusive<i32>, values: &[i32]| {
         let out = values.iter().find(|value| !range.contains(value));
         let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
         out.map_or(Ok(()), |&found| Err(Error::OutOfRange { what, min, max, found: found.into() }))

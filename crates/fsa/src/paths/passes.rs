@@ -50,19 +50,19 @@ fn check_range<T: Real>(fsa: usize, scores: &[T]) -> Result<(), Error> {
 /// The arcs on one side of each state.
 trait Side {
     /// Returns the range of the arcs of a state.
-    fn of(&self, state: usize) -> Range<usize>;
+    fn range(&self, state: usize) -> Range<usize>;
     /// Returns the state at the other end of an arc, and its score.
     fn get(&self, i: usize) -> (usize, f32);
     /// Returns the largest number of arcs of a state.
     fn most(&self, num_states: usize) -> usize {
-        (0..num_states).map(|state| self.of(state).len()).max().unwrap_or(0)
+        (0..num_states).map(|state| self.range(state).len()).max().unwrap_or(0)
     }
 }
 
 /// The arcs that leave a state.
 impl Side for FsaView<'_> {
     #[inline(always)]
-    fn of(&self, state: usize) -> Range<usize> {
+    fn range(&self, state: usize) -> Range<usize> {
         self.arc_range(state)
     }
 
@@ -76,7 +76,7 @@ impl Side for FsaView<'_> {
 /// The arcs that enter a state: the states that they leave, and their scores.
 impl Side for Grouped<(u32, f32)> {
     #[inline(always)]
-    fn of(&self, state: usize) -> Range<usize> {
+    fn range(&self, state: usize) -> Range<usize> {
         self.range(state)
     }
 
@@ -102,7 +102,7 @@ impl<T: Real, A: Side, I: Iterator<Item = usize>> Kernel for LogSums<'_, T, A, I
         let Self { side, states, scores } = self;
         let mut terms = padded::<T, S>(side.most(scores.len()));
         for state in states {
-            let arcs = side.of(state);
+            let arcs = side.range(state);
             let count = arcs.len();
             let mut most = none::<T>();
             for (term, i) in terms.iter_mut().zip(arcs) {

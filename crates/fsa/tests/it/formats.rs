@@ -69,7 +69,7 @@ fn language(graph: &Graph<Fsa>) -> Vec<(Vec<i32>, Vec<i32>, f64)> {
 proptest! {
     #[test]
     fn k2_text_reads_back(graph in graph(score(), false)) {
-        let format = K2Text::of(&graph);
+        let format = K2Text::for_graph(&graph);
         let text = format.print(&graph).unwrap();
         prop_assert_eq!(&format.read(&text).unwrap(), &graph, "{}", text);
         // Another tool's blanks do not matter.
@@ -235,9 +235,9 @@ fn several_final_costs_become_one() {
 fn states_without_arcs() {
     let dead = Graph::new(Fsa::from_arcs(3, vec![]).unwrap());
     assert_eq!(K2Text::simple(&dead).print(&dead).unwrap(), "");
-    let text = K2Text::of(&dead).print(&dead).unwrap();
+    let text = K2Text::for_graph(&dead).print(&dead).unwrap();
     assert_eq!(text, "2\n");
-    assert_eq!(K2Text::of(&dead).read(&text).unwrap(), dead);
+    assert_eq!(K2Text::for_graph(&dead).read(&text).unwrap(), dead);
 }
 
 /// As `fstcompile` reads it.

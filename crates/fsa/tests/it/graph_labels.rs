@@ -4,8 +4,9 @@
 use fsa::dense::{DenseFsaVec, DenseOptions, OnlineDecoder};
 use fsa::graphs::{CtcTopology, HlgOptions, make_hlg};
 use fsa::io::{GraphFile, GraphFormat, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use fsa::lattice::Lattice;
 use fsa::openfst::Side;
-use fsa::{AUX_LABELS, Error, Fsa, Graph, GraphLabels, Limits, Ragged};
+use fsa::{Error, Fsa, Graph, GraphLabels, Limits, Ragged};
 
 const LEXICON: &str = "A x\nB y\nC x x\n";
 const ARPA: &str = "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 A\n-0.6 B\n-0.7 C\n\\end\\\n";
@@ -19,12 +20,7 @@ fn words_of(graph: &Graph<Fsa>, words: &SymbolTable, classes: &[usize]) -> Strin
         .collect();
     let dense = DenseFsaVec::from_frames(&values, CLASSES).unwrap();
     let lattices = graph.intersect_dense_pruned(&dense, &DenseOptions::default()).unwrap();
-    let best = lattices.graph().shortest_path().unwrap();
-    let labels = match best.attributes().get(AUX_LABELS).unwrap().to_lists() {
-        Ok(lists) => lists.values().to_vec(),
-        Err(error) => panic!("{error}"),
-    };
-    labels.iter().filter_map(|&label| words.get(label).filter(|_| label > 0)).collect::<Vec<_>>().join(" ")
+    Lattice::from_dense(&lattices).unwrap().texts(words).unwrap().swap_remove(0).unwrap()
 }
 
 #[test]
@@ -38,7 +34,7 @@ fn what_make_hlg_makes_and_writes_is_decoded_as_it_is() {
         let expected = if remove_epsilon { GraphLabels::Class } else { GraphLabels::ClassPlusOne };
         assert_eq!(hlg.graph.graph_labels(), expected);
         let file = hlg.to_openfst().unwrap();
-        let k2 = K2Text::of(&hlg.graph).print(&hlg.graph).unwrap();
+        let k2 = K2Text::for_graph(&hlg.graph).print(&hlg.graph).unwrap();
         let text = OpenFstText::default().print(&file.graph).unwrap();
         let mut all = vec![hlg.graph.clone(), hlg.graph.clone().into_class_plus_one().unwrap(), file.graph.clone()];
         // k2's text is of graphs without epsilons.

@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(isymbols.get(EPSILON), Some("<eps>"));
         let openfst = OpenFstText::default().with_input_symbols(Some(&isymbols)).with_output_symbols(Some(&osymbols));
         let openfst = openfst.read(&openfst.print(&binary.graph).unwrap()).unwrap();
-        let k2 = K2Text::of(&hlg.graph);
+        let k2 = K2Text::for_graph(&hlg.graph);
         let k2 = k2.read(&k2.print(&hlg.graph).unwrap()).unwrap();
         prop_assert_eq!(k2.attributes().get(AUX_LABELS), hlg.graph.attributes().get(AUX_LABELS));
 

@@ -613,6 +613,26 @@ fn what_is_no_lattice_is_refused() {
 }
 
 #[test]
+fn a_batch_has_a_text_for_each_lattice_with_a_path() {
+    let lattice = |words: &[i32], score: f32| {
+        let mut builder = LatticeBuilder::new();
+        let mut last = builder.add_state();
+        for &word in words {
+            let next = builder.add_state();
+            builder.add_arc(last, next, word, score, 0.0, &[]);
+            last = next;
+        }
+        builder.add_final(last, 0.0, 0.0, &[]);
+        builder.build().unwrap()
+    };
+    let all = [lattice(&[7, 0, 8], -1.0), lattice(&[7], f32::NEG_INFINITY), lattice(&[], 0.0)];
+    let batch = Lattice::cat(&all.each_ref()).unwrap();
+    let words = "yes 7\nno 8\n".parse().unwrap();
+    assert_eq!(batch.texts(&words).unwrap(), [Some("yes no".to_owned()), None, Some(String::new())]);
+    assert_eq!(batch.texts(&"yes 7\n".parse().unwrap()), Err(Error::NoSymbol { label: 8 }));
+}
+
+#[test]
 fn a_transducer_of_tokens_and_words_becomes_a_lattice() {
     use fsa::k2::linear_fst;
     use fsa::{FsaVec, Graph};

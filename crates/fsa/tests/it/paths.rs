@@ -348,7 +348,7 @@ proptest! {
         let lists: Vec<Vec<i32>> = sentences.iter().map(|(tokens, _)| tokens.iter().copied().chain([9]).collect()).collect();
         let counts: Vec<i32> = sentences.iter().zip(&lists).flat_map(|((_, key), list)| vec![i32::from(*key); list.len()]).collect();
         let scores: Vec<_> = weights(counts.len()).into_iter().map(|score| score as f32).collect();
-        let options = MatchingOptions { eos: 9, min_token: 1, max_token: 9, max_order: 3 };
+        let options = MatchingOptions::new(9, 1..=9, 3);
         let stats = get_best_matching_stats(&Ragged::from_lists(&lists).unwrap(), &scores, &counts, options).unwrap();
         let text: Vec<i32> = std::iter::once(9).chain(lists.iter().flatten().copied()).collect();
         let own: Vec<usize> = lists.iter().flat_map(|list| 1..=list.len()).collect();

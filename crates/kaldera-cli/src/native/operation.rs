@@ -189,7 +189,7 @@ pub(super) fn refuse_overwriting<'a>(
     inputs: impl Iterator<Item = &'a String>,
     outputs: impl Iterator<Item = &'a String>,
 ) -> Result<(), CliError> {
-    let existing = ExistingFiles::of(outputs.filter(|name| !is_standard(name)));
+    let existing = ExistingFiles::new(outputs.filter(|name| !is_standard(name)));
     for input in inputs {
         let input = if is_standard(input) { "/dev/stdin" } else { input };
         if let Some(output) = existing.find(input) {

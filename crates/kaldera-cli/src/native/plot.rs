@@ -168,7 +168,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
 
 /// Returns an error if the picture would replace one of its inputs.
 fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), CliError> {
-    let existing = ExistingFiles::of([output]);
+    let existing = ExistingFiles::new([output]);
     for input in arguments {
         let listed = match input.to_str() {
             Some(input) if is_rspecifier(input) => overwrite::refuse_overwriting(&[input], &[output]),
@@ -248,14 +248,12 @@ impl Picture {
         let failed = |error| CliError::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
         let key = utterance.key.clone();
         let (spectra, frame) = spectrogram(&inputs, frame_shift, taking, &key).map_err(failed)?;
-        let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
+        let mut fbank = FbankOptions::default().with_frame(frame.clone());
         fbank.mel.num_bins = 40;
         let bank = features_of(&inputs, Fbank::new(fbank), taking).map_err(failed)?;
-        let pitch = PitchExtractionOptions {
-            samp_freq: frame.samp_freq,
-            frame_shift_ms: frame.frame_shift_ms,
-            ..PitchExtractionOptions::default()
-        };
+        let pitch = PitchExtractionOptions::default()
+            .with_sample_frequency(frame.samp_freq)
+            .with_frame_shift(frame.frame_shift_ms);
         let pitch = PitchFeatures::new(pitch, ProcessPitchOptions::default()).map(NccfAndPitch);
         let pitch = features_of(&inputs, pitch, taking).map_err(failed)?;
 

@@ -1,6 +1,7 @@
 //! Decoders for whole utterances and for streams.
 
 use std::fmt;
+use std::sync::Arc;
 
 use fsa::graphs::ContextGraph;
 use fsa::lattice::LanguageModel;
@@ -8,7 +9,7 @@ use fsa::lattice::LanguageModel;
 use crate::ctc::hot_tokens::HotTokens;
 use crate::ctc::lexicon::{LexiconPrefixes, SpellingTree};
 use crate::ctc::options::CtcDecoderOptions;
-use crate::ctc::search::{Finished, NO_WORD, Placed, Prefixes, Search};
+use crate::ctc::search::{Finished, NO_WORD, Placed, Search};
 use crate::ctc::tokens::TokenPrefixes;
 use crate::ctc::words::{HotTexts, WordModel, WordPrefixes};
 use crate::error::Error;
@@ -38,9 +39,9 @@ impl LanguageModel for NoModel {
 /// The kind of a decoder's hypotheses.
 #[derive(Debug)]
 enum Kind<M: LanguageModel> {
-    Tokens { model: Option<M>, hot: Option<HotTokens> },
-    Words { model: Option<WordModel<M>>, hot: HotTexts },
-    Lexicon { tree: SpellingTree, model: Option<M>, hot: Option<ContextGraph> },
+    Tokens { model: Option<Arc<M>>, hot: Option<Arc<HotTokens>> },
+    Words { model: Option<Arc<WordModel<M>>>, hot: Arc<HotTexts> },
+    Lexicon { tree: Arc<SpellingTree>, model: Option<Arc<M>>, hot: Option<Arc<ContextGraph>> },
 }
 
 /// Prefix beam search for the output of a network that was trained with CTC.
@@ -52,8 +53,9 @@ enum Kind<M: LanguageModel> {
 /// | [`with_lexicon`](Self::with_lexicon) | words of a lexicon | over words | phrases of words |
 ///
 /// With [`CtcDecoderOptions::log_add`] the probability of a hypothesis is the sum over all its
-/// alignments that the beam has kept; its tokens have the frames of the best one. A stream that
-/// takes an utterance in chunks returns the same result as [`decode`](Self::decode).
+/// alignments that the beam has kept; its tokens have the frames of the best one. A
+/// [stream](Self::stream) that takes an utterance in chunks returns the same result as
+/// [`decode`](Self::decode).
 ///
 /// ```
 /// use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions};
@@ -75,8 +77,8 @@ enum Kind<M: LanguageModel> {
 #[doc(alias = "LexiconDecoder")]
 #[doc(alias = "LexiconFreeDecoder")]
 pub struct CtcDecoder<M: LanguageModel = NoModel> {
-    vocabulary: Vocabulary,
-    options: CtcDecoderOptions,
+    vocabulary: Arc<Vocabulary>,
+    options: Arc<CtcDecoderOptions>,
     times: FrameTimes,
     kind: Kind<M>,
 }
@@ -87,7 +89,7 @@ impl CtcDecoder<NoModel> {
     /// # Errors
     /// [`Error::Option`].
     pub fn new(vocabulary: Vocabulary, options: CtcDecoderOptions) -> Result<Self, Error> {
-        Self::of(vocabulary, options, Kind::Tokens { model: None, hot: None })
+        Self::with_kind(vocabulary, options, Kind::Tokens { model: None, hot: None })
     }
 
     /// Changes the type to a decoder with a language model.
@@ -103,16 +105,16 @@ impl CtcDecoder<NoModel> {
 }
 
 impl<M: LanguageModel> CtcDecoder<M> {
-    fn of(vocabulary: Vocabulary, options: CtcDecoderOptions, kind: Kind<M>) -> Result<Self, Error> {
+    fn with_kind(vocabulary: Vocabulary, options: CtcDecoderOptions, kind: Kind<M>) -> Result<Self, Error> {
         options.check()?;
         let model = match &kind {
-            Kind::Tokens { model, .. } | Kind::Lexicon { model, .. } => model.as_ref(),
+            Kind::Tokens { model, .. } | Kind::Lexicon { model, .. } => model.as_deref(),
             Kind::Words { model, .. } => model.as_ref().map(|of| &of.model),
         };
         if options.score_boundary && model.is_some_and(|model| !model.has_boundaries()) {
             return Err(Error::NoBoundaries);
         }
-        Ok(Self { vocabulary, options, times: FrameTimes::default(), kind })
+        Ok(Self { vocabulary: Arc::new(vocabulary), options: Arc::new(options), times: FrameTimes::default(), kind })
     }
 
     /// Creates a decoder for hypotheses of any tokens with a language model over their numbers.
@@ -121,7 +123,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// [`Error::Option`]; [`Error::NoBoundaries`] for a model without `<s>` or `</s>`, unless
     /// [`score_boundary`](CtcDecoderOptions::score_boundary) is off.
     pub fn with_tokens(vocabulary: Vocabulary, options: CtcDecoderOptions, model: M) -> Result<Self, Error> {
-        Self::of(vocabulary, options, Kind::Tokens { model: Some(model), hot: None })
+        Self::with_kind(vocabulary, options, Kind::Tokens { model: Some(Arc::new(model)), hot: None })
     }
 
     /// Creates a decoder for hypotheses of any words that tokens spell, with pyctcdecode's scores;
@@ -135,7 +137,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         options: CtcDecoderOptions,
         model: Option<WordModel<M>>,
     ) -> Result<Self, Error> {
-        Self::of(vocabulary, options, Kind::Words { model, hot: HotTexts::default() })
+        Self::with_kind(vocabulary, options, Kind::Words { model: model.map(Arc::new), hot: Arc::default() })
     }
 
     /// Creates a decoder for hypotheses of words of a lexicon, as in flashlight. The language model
@@ -162,7 +164,11 @@ impl<M: LanguageModel> CtcDecoder<M> {
         if let Some(word) = tree.word_with(vocabulary.blank()) {
             return Err(Error::BlankSpelling { word: word.into(), blank: vocabulary.blank() });
         }
-        Self::of(vocabulary, options, Kind::Lexicon { tree, model, hot: None })
+        Self::with_kind(
+            vocabulary,
+            options,
+            Kind::Lexicon { tree: Arc::new(tree), model: model.map(Arc::new), hot: None },
+        )
     }
 
     /// Sets hot words: a bonus for phrases of tokens, or of words if there is a lexicon.
@@ -172,8 +178,8 @@ impl<M: LanguageModel> CtcDecoder<M> {
     /// texts: [`with_hot_texts`](Self::with_hot_texts).
     pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
-            Kind::Tokens { hot, .. } => *hot = Some(HotTokens::new(&graph, self.vocabulary.len())),
-            Kind::Lexicon { hot, .. } => *hot = Some(graph),
+            Kind::Tokens { hot, .. } => *hot = Some(Arc::new(HotTokens::new(&graph, self.vocabulary.len()))),
+            Kind::Lexicon { hot, .. } => *hot = Some(Arc::new(graph)),
             Kind::Words { .. } => return Err(Error::HotWords),
         }
         Ok(self)
@@ -192,7 +198,7 @@ impl<M: LanguageModel> CtcDecoder<M> {
         let phrases: Vec<HotWord> = phrases.into_iter().map(Into::into).collect();
         let weight = self.options.hotword_weight;
         if let Kind::Words { hot, .. } = &mut self.kind {
-            *hot = HotTexts::new(&phrases, weight);
+            *hot = Arc::new(HotTexts::new(&phrases, weight));
             return Ok(self);
         }
         let graph = graph(&phrases, weight, |text| self.spell(text))?;
@@ -252,53 +258,29 @@ impl<M: LanguageModel> CtcDecoder<M> {
     }
 
     /// Creates a stream for an utterance whose frames come in chunks.
-    pub fn stream(&self, utterance: &str) -> CtcStream<'_, M> {
-        let (options, blank) = (&self.options, usize::try_from(self.vocabulary.blank()).unwrap_or(0));
+    pub fn stream(&self, utterance: &str) -> CtcStream<M> {
+        let blank = usize::try_from(self.vocabulary.blank()).unwrap_or(0);
+        let (vocabulary, options) = (Arc::clone(&self.vocabulary), Arc::clone(&self.options));
         let search = match &self.kind {
             Kind::Tokens { model, hot } => {
-                Running::Tokens(Search::new(TokenPrefixes::new(options, model.as_ref(), hot.as_ref()), blank))
+                Running::Tokens(Search::new(TokenPrefixes::new(options, model.clone(), hot.clone()), blank))
             }
-            Kind::Words { model, hot } => {
-                Running::Words(Search::new(WordPrefixes::new(options, &self.vocabulary, model.as_ref(), hot), blank))
-            }
+            Kind::Words { model, hot } => Running::Words(Search::new(
+                WordPrefixes::new(options, vocabulary, model.clone(), Arc::clone(hot)),
+                blank,
+            )),
             Kind::Lexicon { tree, model, hot } => {
-                let lexicon = (tree, self.vocabulary.separator());
-                Running::Lexicon(Search::new(
-                    LexiconPrefixes::new(options, lexicon, model.as_ref(), hot.as_ref()),
-                    blank,
-                ))
+                let lexicon = (Arc::clone(tree), self.vocabulary.separator());
+                Running::Lexicon(Search::new(LexiconPrefixes::new(options, lexicon, model.clone(), hot.clone()), blank))
             }
         };
-        CtcStream { decoder: self, utterance: utterance.into(), search }
-    }
-
-    fn hypothesis(&self, finished: Finished) -> Hypothesis {
-        let segment = |placed: &Placed| {
-            Segment::new(placed.token, self.vocabulary.text(placed.token), placed.start..placed.end, &self.times)
-        };
-        let tokens = finished.tokens.iter().map(segment).collect();
-        let words = match &self.kind {
-            Kind::Lexicon { tree, .. } => self.lexicon_words(tree, &finished.tokens),
-            _ => self.vocabulary.spell(&finished.tokens, &self.times),
-        };
-        Hypothesis { tokens, words, scores: finished.scores }
-    }
-
-    /// Returns the words that tokens end. Each word begins at its first token.
-    fn lexicon_words(&self, tree: &SpellingTree, tokens: &[Placed]) -> Vec<Segment> {
-        let (mut words, mut start) = (vec![], None);
-        for placed in tokens {
-            if start.is_none() && self.vocabulary.separator() == Some(placed.token) && placed.word == NO_WORD {
-                continue;
-            }
-            let first = *start.get_or_insert(placed.start);
-            if placed.word != NO_WORD {
-                let text = tree.symbols().get(placed.word).unwrap_or_default();
-                words.push(Segment::new(placed.word, text, first..placed.end, &self.times));
-                start = None;
-            }
+        CtcStream {
+            vocabulary: Arc::clone(&self.vocabulary),
+            options: Arc::clone(&self.options),
+            times: self.times,
+            utterance: utterance.into(),
+            search,
         }
-        words
     }
 }
 
@@ -314,13 +296,13 @@ pub(crate) fn graph(
     Ok(ContextGraph::new(&lists, &scores)?)
 }
 
-enum Running<'d, M: LanguageModel> {
-    Tokens(Search<TokenPrefixes<'d, M>>),
-    Words(Search<WordPrefixes<'d, M>>),
-    Lexicon(Search<LexiconPrefixes<'d, M>>),
+enum Running<M: LanguageModel> {
+    Tokens(Search<TokenPrefixes<M>>),
+    Words(Search<WordPrefixes<M>>),
+    Lexicon(Search<LexiconPrefixes<M>>),
 }
 
-impl<M: LanguageModel> Clone for Running<'_, M> {
+impl<M: LanguageModel> Clone for Running<M> {
     fn clone(&self) -> Self {
         match self {
             Self::Tokens(search) => Self::Tokens(search.clone()),
@@ -330,20 +312,29 @@ impl<M: LanguageModel> Clone for Running<'_, M> {
     }
 }
 
-/// An utterance whose frames come in chunks. Clones are independent.
-pub struct CtcStream<'d, M: LanguageModel> {
-    decoder: &'d CtcDecoder<M>,
+/// An utterance whose frames come in chunks. It shares the data of its decoder, so that it can be
+/// moved to other threads and kept in maps. Clones are independent.
+pub struct CtcStream<M: LanguageModel = NoModel> {
+    vocabulary: Arc<Vocabulary>,
+    options: Arc<CtcDecoderOptions>,
+    times: FrameTimes,
     utterance: String,
-    search: Running<'d, M>,
+    search: Running<M>,
 }
 
-impl<M: LanguageModel> Clone for CtcStream<'_, M> {
+impl<M: LanguageModel> Clone for CtcStream<M> {
     fn clone(&self) -> Self {
-        Self { decoder: self.decoder, utterance: self.utterance.clone(), search: self.search.clone() }
+        Self {
+            vocabulary: Arc::clone(&self.vocabulary),
+            options: Arc::clone(&self.options),
+            times: self.times,
+            utterance: self.utterance.clone(),
+            search: self.search.clone(),
+        }
     }
 }
 
-impl<M: LanguageModel> fmt::Debug for CtcStream<'_, M> {
+impl<M: LanguageModel> fmt::Debug for CtcStream<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let frames = self.num_frames();
         f.debug_struct("CtcStream")
@@ -353,14 +344,14 @@ impl<M: LanguageModel> fmt::Debug for CtcStream<'_, M> {
     }
 }
 
-impl<M: LanguageModel> CtcStream<'_, M> {
+impl<M: LanguageModel> CtcStream<M> {
     /// Takes more frames.
     ///
     /// # Errors
     /// As [`CtcDecoder::decode`]; the stream is then in the state before the frame of the error.
     pub fn accept(&mut self, chunk: &LogProbs<'_>) -> Result<(), Error> {
-        chunk.check_columns(self.decoder.vocabulary.len())?;
-        let options = &self.decoder.options;
+        chunk.check_columns(self.vocabulary.len())?;
+        let options = &self.options;
         match &mut self.search {
             Running::Tokens(search) => search.accept(chunk, options),
             Running::Words(search) => search.accept(chunk, options),
@@ -401,21 +392,42 @@ impl<M: LanguageModel> CtcStream<'_, M> {
     }
 
     fn result(&mut self, complete: bool) -> Recognition {
-        fn hypotheses<P: Prefixes, M: LanguageModel>(
-            search: &mut Search<P>,
-            decoder: &CtcDecoder<M>,
-            complete: bool,
-        ) -> Vec<Hypothesis> {
-            let finished = search.finish(&decoder.options, complete);
-            finished.into_iter().map(|one| decoder.hypothesis(one)).collect()
-        }
-        let (decoder, num_frames) = (self.decoder, self.num_frames());
-        let hypotheses = match &mut self.search {
-            Running::Tokens(search) => hypotheses(search, decoder, complete),
-            Running::Words(search) => hypotheses(search, decoder, complete),
-            Running::Lexicon(search) => hypotheses(search, decoder, complete),
+        let finished = match &mut self.search {
+            Running::Tokens(search) => search.finish(&self.options, complete),
+            Running::Words(search) => search.finish(&self.options, complete),
+            Running::Lexicon(search) => search.finish(&self.options, complete),
         };
-        Recognition::new(&*self.utterance, num_frames, hypotheses)
+        let hypotheses = finished.into_iter().map(|one| self.hypothesis(one)).collect();
+        Recognition::new(&*self.utterance, self.num_frames(), hypotheses)
+    }
+
+    fn hypothesis(&self, finished: Finished) -> Hypothesis {
+        let segment = |placed: &Placed| {
+            Segment::new(placed.token, self.vocabulary.text(placed.token), placed.start..placed.end, &self.times)
+        };
+        let tokens = finished.tokens.iter().map(segment).collect();
+        let words = match &self.search {
+            Running::Lexicon(search) => self.lexicon_words(search.prefixes.tree(), &finished.tokens),
+            _ => self.vocabulary.spell(&finished.tokens, &self.times),
+        };
+        Hypothesis { tokens, words, scores: finished.scores }
+    }
+
+    /// Returns the words that tokens end. Each word begins at its first token.
+    fn lexicon_words(&self, tree: &SpellingTree, tokens: &[Placed]) -> Vec<Segment> {
+        let (mut words, mut start) = (vec![], None);
+        for placed in tokens {
+            if start.is_none() && self.vocabulary.separator() == Some(placed.token) && placed.word == NO_WORD {
+                continue;
+            }
+            let first = *start.get_or_insert(placed.start);
+            if placed.word != NO_WORD {
+                let text = tree.symbols().get(placed.word).unwrap_or_default();
+                words.push(Segment::new(placed.word, text, first..placed.end, &self.times));
+                start = None;
+            }
+        }
+        words
     }
 }
 
@@ -467,7 +479,7 @@ mod tests {
         made.into_iter().map(|decoder| decoder.unwrap().with_hot_texts(["ab", "b"]).unwrap()).collect()
     }
 
-    impl<M: LanguageModel> Running<'_, M> {
+    impl<M: LanguageModel> Running<M> {
         fn set_most_nodes(&mut self, most: usize) {
             match self {
                 Self::Tokens(search) => search.most_nodes = most,

@@ -6,6 +6,7 @@
 //! of a word, the word's own score replaces it.
 
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use fsa::graphs::{ContextGraph, ContextState};
 use fsa::io::SymbolTable;
@@ -14,7 +15,7 @@ use kaldera_base::text::lines;
 
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, Hypothesis, NO_WORD, Prefixes, Reach};
-use crate::ctc::tree::Kept;
+use crate::ctc::tree::LiveNodes;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::ids::{narrow, number};
@@ -240,49 +241,71 @@ struct Step {
     hot_words: f64,
 }
 
-pub(crate) struct LexiconPrefixes<'d, M: LanguageModel> {
-    options: &'d CtcDecoderOptions,
-    tree: &'d SpellingTree,
+pub(crate) struct LexiconPrefixes<M: LanguageModel> {
+    tree: Arc<SpellingTree>,
     separator: Option<i32>,
-    model: Option<&'d M>,
-    hot: Option<&'d ContextGraph>,
-    histories: Vec<History<M::State>>,
+    histories: Histories<M>,
+}
+
+/// The histories of a search.
+struct Histories<M: LanguageModel> {
+    options: Arc<CtcDecoderOptions>,
+    model: Option<Arc<M>>,
+    hot: Option<Arc<ContextGraph>>,
+    list: Vec<History<M::State>>,
     /// Histories by the state on which their future depends; used if equal ones are merged.
     same: FastMap<(Option<M::State>, ContextState), u32>,
     steps: FastMap<(u32, i32), Option<Step>>,
 }
 
-impl<M: LanguageModel> Clone for LexiconPrefixes<'_, M> {
+impl<M: LanguageModel> Clone for LexiconPrefixes<M> {
     fn clone(&self) -> Self {
-        Self { histories: self.histories.clone(), same: self.same.clone(), steps: self.steps.clone(), ..*self }
+        let Histories { options, model, hot, list, same, steps } = &self.histories;
+        let histories = Histories {
+            options: Arc::clone(options),
+            model: model.clone(),
+            hot: hot.clone(),
+            list: list.clone(),
+            same: same.clone(),
+            steps: steps.clone(),
+        };
+        Self { tree: Arc::clone(&self.tree), separator: self.separator, histories }
     }
 }
 
 const ROOT: u32 = 0;
 
-impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
+impl<M: LanguageModel> LexiconPrefixes<M> {
     pub(crate) fn new(
-        options: &'d CtcDecoderOptions,
-        (tree, separator): (&'d SpellingTree, Option<i32>),
-        model: Option<&'d M>,
-        hot: Option<&'d ContextGraph>,
+        options: Arc<CtcDecoderOptions>,
+        (tree, separator): (Arc<SpellingTree>, Option<i32>),
+        model: Option<Arc<M>>,
+        hot: Option<Arc<ContextGraph>>,
     ) -> Self {
-        let start = model.map(|model| if options.score_boundary { model.start() } else { model.null_context() });
+        let start =
+            model.as_ref().map(|model| if options.score_boundary { model.start() } else { model.null_context() });
         let first = History { parent: ROOT, model: start, hot: ContextState::default() };
         let same = FastMap::from_iter([((first.model, first.hot), 0)]);
-        Self { options, tree, separator, model, hot, histories: vec![first], same, steps: FastMap::default() }
+        let histories = Histories { options, model, hot, list: vec![first], same, steps: FastMap::default() };
+        Self { tree, separator, histories }
     }
 
+    pub(crate) fn tree(&self) -> &SpellingTree {
+        &self.tree
+    }
+}
+
+impl<M: LanguageModel> Histories<M> {
     fn step(&mut self, history: u32, word: i32) -> Option<Step> {
         if let Some(&known) = self.steps.get(&(history, word)) {
             return known;
         }
-        let before = self.histories[history as usize];
+        let before = self.list[history as usize];
         let parent = if self.options.prune_history { ROOT } else { history };
         let mut after = History { parent, ..before };
         let mut step = Step { history, language_model: 0.0, insertion: self.options.word_score, hot_words: 0.0 };
         let mut forbidden = false;
-        if let (Some(model), Some(state)) = (self.model, before.model) {
+        if let (Some(model), Some(state)) = (&self.model, before.model) {
             match model.step(state, word) {
                 Some((state, score)) => {
                     after.model = Some(state);
@@ -295,23 +318,23 @@ impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
                 }
             }
         }
-        if let Some(hot) = self.hot {
+        if let Some(hot) = &self.hot {
             let matched = hot.forward_one_step(before.hot, word, true);
             after.hot = matched.state;
             step.hot_words = f64::from(matched.score);
         }
         let result = (!forbidden).then(|| {
-            let next = number(self.histories.len());
+            let next = number(self.list.len());
             step.history = if self.options.prune_history {
                 match self.same.entry((after.model, after.hot)) {
                     Entry::Occupied(known) => *known.get(),
                     Entry::Vacant(place) => {
-                        self.histories.push(after);
+                        self.list.push(after);
                         *place.insert(next)
                     }
                 }
             } else {
-                self.histories.push(after);
+                self.list.push(after);
                 next
             };
             step
@@ -321,7 +344,7 @@ impl<'d, M: LanguageModel> LexiconPrefixes<'d, M> {
     }
 }
 
-impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
+impl<M: LanguageModel> Prefixes for LexiconPrefixes<M> {
     type State = LexiconState;
 
     fn start(&mut self) -> LexiconState {
@@ -339,13 +362,13 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
         reach: &mut Reach<'_, LexiconState>,
     ) {
         let LexiconState { node, history } = hypothesis.state;
-        let tree = self.tree;
-        let weight = if tree.scored { self.options.lm_weight } else { 0.0 };
+        let (tree, histories) = (&*self.tree, &mut self.histories);
+        let weight = if tree.scored { histories.options.lm_weight } else { 0.0 };
         let smeared = f64::from(tree.nodes[node as usize].best) * weight;
         let separator = self.separator.filter(|&token| node == ROOT && token != hypothesis.last);
         if let Some((separator, score)) = separator.and_then(|token| Some((token, frame.score(token)?))) {
             let mut extra = hypothesis.scores;
-            extra.insertion += self.options.sil_score;
+            extra.insertion += histories.options.sil_score;
             reach.token(hypothesis, separator, score, (hypothesis.state, extra, NO_WORD));
         }
         for (child, next) in tree.children(node).filter(|(_, next)| next.token != hypothesis.last) {
@@ -358,7 +381,7 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
                 reach.token(hypothesis, next.token, score, (state, extra, NO_WORD));
             }
             for &word in tree.words(child) {
-                let Some(step) = self.step(history, word) else { continue };
+                let Some(step) = histories.step(history, word) else { continue };
                 let mut extra = hypothesis.scores;
                 extra.language_model += step.language_model - smeared;
                 extra.insertion += step.insertion;
@@ -376,13 +399,14 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
             // While more frames may come, the hypothesis may be within a word.
             return (!complete).then_some((hypothesis.state, hypothesis.scores, NO_WORD));
         }
-        let history = self.histories[hypothesis.state.history as usize];
+        let Histories { options, model, hot, list, .. } = &self.histories;
+        let history = list[hypothesis.state.history as usize];
         let mut extra = hypothesis.scores;
-        if let Some(hot) = self.hot {
+        if let Some(hot) = hot {
             extra.hot_words += f64::from(hot.finalize(history.hot));
         }
-        if let (true, Some(model), Some(state)) = (complete && self.options.score_boundary, self.model, history.model) {
-            extra.language_model += self.options.lm_weight * model.end(state)?;
+        if let (true, Some(model), Some(state)) = (complete && options.score_boundary, model, history.model) {
+            extra.language_model += options.lm_weight * model.end(state)?;
         }
         Some((hypothesis.state, extra, NO_WORD))
     }
@@ -392,27 +416,27 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
     }
 
     fn size(&self) -> usize {
-        self.histories.len() + self.steps.len()
+        self.histories.list.len() + self.histories.steps.len()
     }
 
     fn compact(&mut self, states: &mut [LexiconState]) {
-        let kept =
-            Kept::new(|history| self.histories[history as usize].parent, states.iter().map(|state| state.history));
+        let Histories { options, list, same, steps, .. } = &mut self.histories;
+        let kept = LiveNodes::new(|history| list[history as usize].parent, states.iter().map(|state| state.history));
         let renumbered = |&old: &u32| {
-            let history = self.histories[old as usize];
+            let history = list[old as usize];
             History { parent: kept.number(history.parent).unwrap_or(ROOT), ..history }
         };
-        self.histories = kept.nodes().iter().map(renumbered).collect();
-        self.same.clear();
-        if self.options.prune_history {
-            self.same.extend((0..).zip(&self.histories).map(|(number, of)| ((of.model, of.hot), number)));
+        *list = kept.nodes().iter().map(renumbered).collect();
+        same.clear();
+        if options.prune_history {
+            same.extend((0..).zip(&*list).map(|(number, of)| ((of.model, of.hot), number)));
         }
         // A step that is dropped is computed again.
-        let steps = self.steps.drain().filter_map(|((from, word), step)| {
+        let kept_steps = steps.drain().filter_map(|((from, word), step)| {
             let step = step?;
             Some(((kept.number(from)?, word), Some(Step { history: kept.number(step.history)?, ..step })))
         });
-        self.steps = steps.collect();
+        *steps = kept_steps.collect();
         for state in states {
             state.history = kept.number(state.history).unwrap_or(ROOT);
         }

@@ -11,7 +11,7 @@ use std::hash::Hash;
 use kaldera_base::math::log_add;
 
 use crate::ctc::options::CtcDecoderOptions;
-use crate::ctc::tree::Kept;
+use crate::ctc::tree::LiveNodes;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::log_probs::LogProbs;
@@ -518,7 +518,7 @@ impl<P: Prefixes> Search<P> {
         let node = |trace: u32| trace.wrapping_add(1);
         let trace = |node: u32| node.wrapping_sub(1);
         let before = |node: u32| self.traces[trace(node) as usize].before.wrapping_add(1);
-        let kept = Kept::new(before, self.beam.iter().map(|one| node(one.trace)));
+        let kept = LiveNodes::new(before, self.beam.iter().map(|one| node(one.trace)));
         let shared = std::iter::successors(kept.nodes().first().copied(), |&node| (node != 0).then(|| before(node)));
         let shared: Vec<Open> =
             shared.take_while(|&node| node != 0).map(|node| self.traces[trace(node) as usize].open).collect();

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 ///
 /// Nodes between two that are in use must stay: a hypothesis that arrives from above must find the
 /// same nodes below.
-pub(crate) struct Kept(Vec<u32>);
+pub(crate) struct LiveNodes(Vec<u32>);
 
-impl Kept {
+impl LiveNodes {
     /// Selects nodes by the nodes in use. O(nodes that remain × log nodes). Without any, nothing
     /// remains.
     pub(crate) fn new(parent: impl Fn(u32) -> u32, in_use: impl IntoIterator<Item = u32>) -> Self {
@@ -72,7 +72,7 @@ mod tests {
             let mut expected: Vec<u32> = paths.iter().flat_map(|path| path[shared - 1..].to_vec()).collect();
             expected.sort_unstable();
             expected.dedup();
-            let kept = Kept::new(|node| parents[node as usize], chosen);
+            let kept = LiveNodes::new(|node| parents[node as usize], chosen);
             prop_assert_eq!(kept.nodes(), &expected);
             let more = kept.with_ancestors(|node| parents[node as usize], 2);
             let above = paths[0][..shared - 1].iter().rev().take(2).rev().copied();

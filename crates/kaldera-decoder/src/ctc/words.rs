@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
+use std::sync::Arc;
 
 use fsa::graphs::NgramModel;
 use fsa::io::SymbolTable;
@@ -14,7 +15,7 @@ use fsa::lattice::LanguageModel;
 
 use crate::ctc::options::CtcDecoderOptions;
 use crate::ctc::search::{Frame, FrameToken, Hypothesis, NO_WORD, Prefixes, Reach};
-use crate::ctc::tree::Kept;
+use crate::ctc::tree::LiveNodes;
 use crate::error::Error;
 use crate::hash::FastMap;
 use crate::hot_word::HotWord;
@@ -203,11 +204,11 @@ pub(crate) struct WordState {
     closed: bool,
 }
 
-pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
-    options: &'d CtcDecoderOptions,
-    vocabulary: &'d Vocabulary,
-    model: Option<&'d WordModel<M>>,
-    hot: &'d HotTexts,
+pub(crate) struct WordPrefixes<M: LanguageModel> {
+    options: Arc<CtcDecoderOptions>,
+    vocabulary: Arc<Vocabulary>,
+    model: Option<Arc<WordModel<M>>>,
+    hot: Arc<HotTexts>,
     texts: Vec<Text<M::State>>,
     next_texts: FastMap<(u32, u32), u32>,
     spellings: Vec<Spelling>,
@@ -216,16 +217,19 @@ pub(crate) struct WordPrefixes<'d, M: LanguageModel> {
     histories: FastMap<Vec<u32>, u32>,
 }
 
-impl<M: LanguageModel> Clone for WordPrefixes<'_, M> {
+impl<M: LanguageModel> Clone for WordPrefixes<M> {
     fn clone(&self) -> Self {
         Self {
+            options: Arc::clone(&self.options),
+            vocabulary: Arc::clone(&self.vocabulary),
+            model: self.model.clone(),
+            hot: Arc::clone(&self.hot),
             texts: self.texts.clone(),
             next_texts: self.next_texts.clone(),
             spellings: self.spellings.clone(),
             longer: self.longer.clone(),
             by_bytes: self.by_bytes.clone(),
             histories: self.histories.clone(),
-            ..*self
         }
     }
 }
@@ -234,14 +238,15 @@ const NOTHING: u32 = 0;
 /// Number of characters above which each further character of an unknown word costs more.
 const USUAL_LENGTH: usize = 6;
 
-impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
+impl<M: LanguageModel> WordPrefixes<M> {
     pub(crate) fn new(
-        options: &'d CtcDecoderOptions,
-        vocabulary: &'d Vocabulary,
-        model: Option<&'d WordModel<M>>,
-        hot: &'d HotTexts,
+        options: Arc<CtcDecoderOptions>,
+        vocabulary: Arc<Vocabulary>,
+        model: Option<Arc<WordModel<M>>>,
+        hot: Arc<HotTexts>,
     ) -> Self {
-        let start = model.map(|of| if options.score_boundary { of.model.start() } else { of.model.null_context() });
+        let start =
+            model.as_ref().map(|of| if options.score_boundary { of.model.start() } else { of.model.null_context() });
         let root = Text {
             parent: NOTHING,
             word: NOTHING,
@@ -298,7 +303,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
         let before = &self.texts[text as usize];
         let word = &self.spellings[spelling as usize].text;
         let mut node = Text { parent: text, word: spelling, ..before.clone() };
-        if let (Some(of), Some(state)) = (self.model, before.model) {
+        if let (Some(of), Some(state)) = (&self.model, before.model) {
             let (next, language_model, insertion) = self.score(of, state, word);
             node.model = Some(next);
             node.language_model += language_model;
@@ -316,7 +321,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
 
     /// Returns the number of words that the model looks back at.
     fn look_back(&self) -> usize {
-        self.model.map_or(1, |of| of.order.saturating_sub(1).max(1))
+        self.model.as_ref().map_or(1, |of| of.order.saturating_sub(1).max(1))
     }
 
     /// Returns the index of the string of the last words, which ends with this spelling after a
@@ -349,7 +354,7 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
                 let number = number(self.spellings.len());
                 let bytes = place.key().clone();
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                let extra = partial(self.options, self.model, self.hot, &text);
+                let extra = partial(&self.options, self.model.as_deref(), &self.hot, &text);
                 self.spellings.push(Spelling { bytes, text, extra });
                 *place.insert(number)
             }
@@ -393,7 +398,7 @@ fn partial<M>(options: &CtcDecoderOptions, model: Option<&WordModel<M>>, hot: &H
     extra
 }
 
-impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
+impl<M: LanguageModel> Prefixes for WordPrefixes<M> {
     type State = WordState;
 
     const LAST_WINS: bool = true;
@@ -433,7 +438,7 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
             return Some((state, self.extra(state), NO_WORD));
         }
         let mut extra = self.extra(state);
-        if let Some(of) = self.model {
+        if let Some(of) = &self.model {
             // The last word is scored with the end. Without one, as in pyctcdecode, the empty word
             // is scored, which no model knows.
             let before = &self.texts[text as usize];
@@ -459,11 +464,12 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
 
     fn compact(&mut self, states: &mut [WordState]) {
         let parent = |text: u32| self.texts[text as usize].parent;
-        let texts = Kept::new(parent, states.iter().map(|state| state.text)).with_ancestors(parent, self.look_back());
+        let texts =
+            LiveNodes::new(parent, states.iter().map(|state| state.text)).with_ancestors(parent, self.look_back());
         let words = texts.nodes().iter().map(|&text| self.texts[text as usize].word);
         // There is no tree: the spellings in use remain, and the empty spelling.
         let spellings = states.iter().map(|state| state.spelling).chain(words).chain([NOTHING]);
-        let spellings = Kept::new(|_| NOTHING, spellings);
+        let spellings = LiveNodes::new(|_| NOTHING, spellings);
         let text_number = |old: u32| texts.number(old).unwrap_or(NOTHING);
         let spelling_number = |old: u32| spellings.number(old).unwrap_or(NOTHING);
         let renumbered = |&old: &u32| {

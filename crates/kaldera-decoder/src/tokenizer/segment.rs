@@ -8,8 +8,8 @@ use crate::hash::FastMap;
 use crate::tokenizer::sentencepiece::{Piece, PieceKind, Pieces};
 use crate::vocabulary::MARKER;
 
-/// A part of a text and its piece; `None` if it is unknown.
-pub(super) type Part = (Range<usize>, Option<usize>);
+/// A segment of a text and its piece; `None` if it is unknown.
+pub(super) type Segment = (Range<usize>, Option<usize>);
 
 /// Penalty of an unknown character below the worst piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
@@ -23,7 +23,7 @@ fn first_length(text: &str) -> usize {
 
 /// Returns the pieces with the largest sum of scores (Kudo, 2018). Sums are of single precision, as
 /// in SentencePiece, so that the same pieces win if sums are close.
-pub(super) fn unigram(pieces: &Pieces, text: &str) -> Vec<Part> {
+pub(super) fn unigram(pieces: &Pieces, text: &str) -> Vec<Segment> {
     #[derive(Clone, Copy)]
     struct Best {
         start: usize,
@@ -110,7 +110,7 @@ impl Eq for Merge {}
 
 /// Merges neighbours that make a piece, the best score first (Sennrich and others, 2016).
 /// O(characters log characters).
-pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Part> {
+pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Segment> {
     let mut symbols: Vec<Symbol> = vec![];
     let mut at = 0;
     while at < text.len() {
@@ -172,7 +172,7 @@ pub(super) fn byte_pair(pieces: &Pieces, text: &str) -> Vec<Part> {
 }
 
 /// Returns each character, or user-defined symbol.
-pub(super) fn characters(pieces: &Pieces, text: &str) -> Vec<Part> {
+pub(super) fn characters(pieces: &Pieces, text: &str) -> Vec<Segment> {
     let (mut parts, mut at) = (vec![], 0);
     while at < text.len() {
         let length = pieces.symbol(&text[at..]).unwrap_or_else(|| first_length(&text[at..]));
@@ -183,7 +183,7 @@ pub(super) fn characters(pieces: &Pieces, text: &str) -> Vec<Part> {
 }
 
 /// Returns each word, beginning with its marker.
-pub(super) fn words(pieces: &Pieces, text: &str) -> Vec<Part> {
+pub(super) fn words(pieces: &Pieces, text: &str) -> Vec<Segment> {
     let starts = text.char_indices().filter(|&(at, c)| at == 0 || c == MARKER).map(|(at, _)| at);
     let ends = text.char_indices().filter(|&(at, c)| at > 0 && c == MARKER).map(|(at, _)| at).chain([text.len()]);
     starts.zip(ends).map(|(start, end)| (start..end, pieces.any_number(&text[start..end]))).collect()

@@ -7,7 +7,7 @@ use kaldera_base::text::lines;
 use crate::error::Error;
 use crate::tokenizer::normalizer::Normalizer;
 use crate::tokenizer::protobuf::Fields;
-use crate::tokenizer::segment::{self, Part};
+use crate::tokenizer::segment::{self, Segment};
 
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,7 +309,7 @@ impl SentencePiece {
         self.normalizer.apply(text, |rest| self.pieces.symbol(rest))
     }
 
-    fn parts(&self, normalized: &str) -> Vec<Part> {
+    fn parts(&self, normalized: &str) -> Vec<Segment> {
         let divide = match self.model_type {
             ModelType::Unigram => segment::unigram,
             ModelType::Bpe => segment::byte_pair,
@@ -317,7 +317,7 @@ impl SentencePiece {
             ModelType::Char => segment::characters,
         };
         // Unknown neighbours are merged.
-        let mut made: Vec<Part> = vec![];
+        let mut made: Vec<Segment> = vec![];
         for (part, piece) in divide(&self.pieces, normalized) {
             let piece = piece.filter(|&piece| piece != self.pieces.unknown);
             match made.last_mut() {

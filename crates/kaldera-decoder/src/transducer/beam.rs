@@ -13,7 +13,7 @@ use crate::transducer::topology::TransducerTopology;
 fn search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
-    fusion: &Fusion<'_, L>,
+    fusion: &Fusion<L>,
     options: &TransducerOptions,
     times: &FrameTimes,
     topology: TransducerTopology,
@@ -33,7 +33,7 @@ fn search<M: TransducerModel, L: LanguageModel>(
 pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
-    fusion: &Fusion<'_, L>,
+    fusion: &Fusion<L>,
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
@@ -50,7 +50,7 @@ pub fn modified_beam_search<M: TransducerModel, L: LanguageModel>(
 pub fn beam_search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
-    fusion: &Fusion<'_, L>,
+    fusion: &Fusion<L>,
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
@@ -122,7 +122,7 @@ pub fn beam_search<M: TransducerModel, L: LanguageModel>(
 pub fn tdt_beam_search<M: TransducerModel, L: LanguageModel>(
     model: &M,
     encoder: &EncoderOutput<'_>,
-    fusion: &Fusion<'_, L>,
+    fusion: &Fusion<L>,
     options: &TransducerOptions,
     times: &FrameTimes,
 ) -> Result<Recognition, Error> {
@@ -158,7 +158,7 @@ mod tests {
         let encoder = EncoderOutput::new("u", &[0.0, 0.5, 2.0], 3).unwrap();
         for weight in [-1.0, 0.0, 0.3] {
             let options = TransducerOptions::default().with_lm_weight(weight).with_n_best(3);
-            let fusion = Fusion::language_model(&OneToken);
+            let fusion = Fusion::language_model(OneToken);
             let found = modified_beam_search(&model, &encoder, &fusion, &options, &FrameTimes::default()).unwrap();
             assert_eq!(found.hypotheses.len(), 2, "{weight}");
             for hypothesis in &found.hypotheses {

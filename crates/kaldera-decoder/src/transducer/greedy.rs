@@ -1,19 +1,22 @@
 //! Greedy search: the best token of each frame.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use crate::ctc::best_of_row;
 use crate::error::Error;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 use crate::transducer::joined::Joined;
-use crate::transducer::model::{EncoderOutput, TransducerModel};
+use crate::transducer::model::{EncoderOutput, StateOf, TransducerModel};
 use crate::transducer::options::TransducerOptions;
 use crate::transducer::topology::TransducerTopology;
 
 /// A greedy search of an utterance whose frames of the encoder come in chunks.
 /// [`finish`](Self::finish) returns the result of [`greedy_search`], or of [`tdt_greedy_search`]
 /// with [`TransducerTopology::Durations`], regardless of the chunks.
+///
+/// The stream holds its model by a pointer `P`: an [`Arc`](std::sync::Arc), with which it can be
+/// moved to other threads and kept in maps, or a reference.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -35,11 +38,11 @@ use crate::transducer::topology::TransducerTopology;
 /// assert_eq!(stream.finish().hypotheses, [greedy_search(&model, &whole, &options, &times)?]);
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
-pub struct GreedyStream<'a, M: TransducerModel> {
-    model: &'a M,
+pub struct GreedyStream<P: Deref<Target: TransducerModel>> {
+    model: P,
     topology: TransducerTopology,
-    durations: &'a [usize],
-    options: &'a TransducerOptions,
+    durations: Vec<usize>,
+    options: TransducerOptions,
     times: FrameTimes,
     utterance: String,
     joined: Joined,
@@ -49,7 +52,7 @@ pub struct GreedyStream<'a, M: TransducerModel> {
     next: usize,
     /// Number of tokens that have stayed in that frame.
     taken: usize,
-    state: M::State,
+    state: StateOf<P>,
     tokens: Vec<Found>,
     acoustic: f64,
 }
@@ -61,7 +64,7 @@ struct Found {
     confidence: f64,
 }
 
-impl<'a, M: TransducerModel> GreedyStream<'a, M> {
+impl<P: Deref<Target: TransducerModel>> GreedyStream<P> {
     /// Creates a stream before its first frame. With [`TransducerTopology::Modified`], a frame has
     /// at most one token, regardless of the options.
     ///
@@ -70,25 +73,25 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
     /// errors of the model.
     pub fn new(
         utterance: &str,
-        model: &'a M,
+        model: P,
         topology: TransducerTopology,
-        options: &'a TransducerOptions,
+        options: &TransducerOptions,
         times: FrameTimes,
     ) -> Result<Self, Error> {
         options.check()?;
         times.check()?;
         Ok(Self {
-            model,
             topology,
-            durations: topology.durations(model)?,
-            options,
+            durations: topology.durations(&*model)?.to_vec(),
+            options: options.clone(),
             times,
             utterance: utterance.to_owned(),
-            joined: Joined::new(model, options),
+            joined: Joined::new(&*model, options),
             num_frames: 0,
             next: 0,
             taken: 0,
             state: model.start().map_err(|error| error.at(utterance, None))?,
+            model,
             tokens: vec![],
             acoustic: 0.0,
         })
@@ -99,7 +102,7 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
     /// # Errors
     /// As [`greedy_search`]; the stream cannot be used afterwards.
     pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
-        chunk.check_dim(self.model)?;
+        chunk.check_dim(&*self.model)?;
         for row in chunk.frames() {
             while self.next == self.num_frames && self.tokens.len() < self.options.max_symbols {
                 self.step(row)?;
@@ -112,10 +115,10 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
     /// Takes the best token of a frame.
     fn step(&mut self, row: &[f32]) -> Result<(), Error> {
         let frame = self.next;
-        let (tokens, durations) = self.joined.log_probs(self.model, row, &self.state, &self.utterance, frame)?;
+        let (tokens, durations) = self.joined.log_probs(&*self.model, row, &self.state, &self.utterance, frame)?;
         let (token, score) = best_of_row(tokens);
         self.acoustic += score;
-        let mut steps = self.topology.steps(self.durations, durations);
+        let mut steps = self.topology.steps(&self.durations, durations);
         let first = steps.next().unwrap_or((1, 0.0));
         let (duration, duration_score) = steps.fold(first, |best, step| if step.1 > best.1 { step } else { best });
         self.acoustic += duration_score;
@@ -162,7 +165,7 @@ impl<'a, M: TransducerModel> GreedyStream<'a, M> {
     }
 }
 
-impl<M: TransducerModel> fmt::Debug for GreedyStream<'_, M> {
+impl<P: Deref<Target: TransducerModel>> fmt::Debug for GreedyStream<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { utterance, topology, num_frames, .. } = self;
         let mut shown = f.debug_struct("GreedyStream");

@@ -17,7 +17,7 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    pub(crate) fn new<M: TransducerModel>(model: &M, options: &TransducerOptions) -> Self {
+    pub(crate) fn new<M: TransducerModel + ?Sized>(model: &M, options: &TransducerOptions) -> Self {
         let all = model.num_tokens() + model.durations().len();
         Self {
             scores: vec![0.0; all],
@@ -30,7 +30,7 @@ impl Joined {
     }
 
     /// Returns the log-probabilities of all tokens in a frame, and of all durations.
-    pub(crate) fn log_probs<M: TransducerModel>(
+    pub(crate) fn log_probs<M: TransducerModel + ?Sized>(
         &mut self,
         model: &M,
         row: &[f32],

@@ -1,5 +1,7 @@
 //! Networks of a transducer, as a search uses them.
 
+use std::ops::Deref;
+
 use crate::error::Error;
 use crate::rows::Rows;
 
@@ -91,6 +93,9 @@ pub trait TransducerModel {
     fn join(&self, encoder: &[f32], state: &Self::State, scores: &mut [f32]) -> Result<(), Error>;
 }
 
+/// The state of the model that a stream holds by a pointer.
+pub(crate) type StateOf<P> = <<P as Deref>::Target as TransducerModel>::State;
+
 /// The encoder's output of an utterance, one row per frame.
 #[derive(Debug, Clone, Copy)]
 pub struct EncoderOutput<'a>(Rows<'a>);
@@ -133,7 +138,7 @@ impl<'a> EncoderOutput<'a> {
     }
 
     /// Refuses rows that the joiner does not take.
-    pub(crate) fn check_dim<M: TransducerModel>(&self, model: &M) -> Result<(), Error> {
+    pub(crate) fn check_dim<M: TransducerModel + ?Sized>(&self, model: &M) -> Result<(), Error> {
         match model.encoder_dim() {
             Some(expected) if expected != self.dim() => {
                 Err(Error::EncoderDim { utterance: self.utterance().into(), expected, found: self.dim() })

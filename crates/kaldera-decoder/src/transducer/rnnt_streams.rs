@@ -295,7 +295,7 @@ impl RnntLattice {
 }
 
 /// A transition into a state of the next frame.
-struct Way {
+struct Transition {
     link: Link,
     key: (u64, i32),
     total: f64,
@@ -308,7 +308,7 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
     let graph = stream.graph.fsas();
     let last = i32::try_from(graph.num_states()).map_or(-1, |states| states - 1);
     let best = stream.states.iter().map(|state| state.1).fold(f64::NEG_INFINITY, f64::max);
-    let mut ways: Vec<Way> = vec![];
+    let mut transitions: Vec<Transition> = vec![];
     let (mut row, mut before) = (0, None);
     for (src, &((context, state), score)) in (0..).zip(&stream.states) {
         if before.is_some_and(|before| before != context) {
@@ -321,7 +321,7 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
         let row = &log_probs[row * size..][..size];
         let blank = row[0];
         let link = Link { src, dest: 0, label: 0, arc: -1, score: blank };
-        ways.push(Way { link, key: (context, state), total: score + f64::from(blank) });
+        transitions.push(Transition { link, key: (context, state), total: score + f64::from(blank) });
         let view = graph.view();
         let (Ok(at), arcs) = (usize::try_from(state), view.arcs_of(usize::try_from(state).unwrap_or(0))) else {
             continue;
@@ -340,7 +340,7 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
                 _ => context,
             };
             let link = Link { src, dest: 0, label: arc.label, arc: i32::try_from(number).unwrap_or(-1), score: added };
-            ways.push(Way {
+            transitions.push(Transition {
                 link,
                 key: (context, arc.dest_state),
                 total: score + f64::from(arc.score) + f64::from(token_score),
@@ -348,9 +348,9 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
         }
     }
     let mut next: BTreeMap<(u64, i32), f64> = BTreeMap::new();
-    for way in &ways {
-        let total = next.entry(way.key).or_insert(f64::NEG_INFINITY);
-        *total = total.max(way.total);
+    for transition in &transitions {
+        let total = next.entry(transition.key).or_insert(f64::NEG_INFINITY);
+        *total = total.max(transition.total);
     }
     let mut states: Vec<((u64, i32), f64)> = next.into_iter().collect();
     let totals: Vec<f64> = states.iter().map(|state| state.1).collect();
@@ -366,9 +366,9 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
     let least = worst_kept(contexts.iter().map(|context| context.1).collect(), config.beam, config.max_contexts);
     let contexts = keep(contexts, &least, |context| context.1);
     states.retain(|state| contexts.binary_search_by_key(&state.0.0, |context| context.0).is_ok());
-    let links = ways.into_iter().filter_map(|way| {
-        let dest = states.binary_search_by_key(&way.key, |state| state.0).ok()?;
-        Some(Link { dest: u32::try_from(dest).ok()?, ..way.link })
+    let links = transitions.into_iter().filter_map(|transition| {
+        let dest = states.binary_search_by_key(&transition.key, |state| state.0).ok()?;
+        Some(Link { dest: u32::try_from(dest).ok()?, ..transition.link })
     });
     stream.frames.push(Frame { num_states: stream.states.len(), links: links.collect() });
     stream.states = states;

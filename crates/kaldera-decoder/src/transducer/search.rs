@@ -1,6 +1,7 @@
 //! Beam search over hypotheses of tokens; hypotheses of equal tokens are merged.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 use fsa::graphs::ContextState;
 use fsa::lattice::LanguageModel;
@@ -12,7 +13,7 @@ use crate::ids::number;
 use crate::result::{FrameTimes, Hypothesis, Recognition, Scores, Segment};
 use crate::transducer::fusion::Fusion;
 use crate::transducer::joined::Joined;
-use crate::transducer::model::{EncoderOutput, TransducerModel};
+use crate::transducer::model::{EncoderOutput, StateOf, TransducerModel};
 use crate::transducer::options::TransducerOptions;
 use crate::transducer::topology::TransducerTopology;
 
@@ -48,7 +49,7 @@ struct Hyp<S, L> {
     times: u32,
 }
 
-type HypOf<M, L> = Hyp<<M as TransducerModel>::State, <L as LanguageModel>::State>;
+type HypOf<P, L> = Hyp<StateOf<P>, <L as LanguageModel>::State>;
 
 /// Hypotheses. Hypotheses of equal tokens that continue with the same frame are merged: their
 /// probabilities are summed, and the frames come from the first one.
@@ -110,28 +111,28 @@ fn best_of(mut all: Vec<Step>, count: usize) -> Vec<Step> {
 }
 
 /// State of a search.
-pub(super) struct Search<'a, M: TransducerModel, L: LanguageModel> {
-    pub(super) model: &'a M,
-    fusion: Fusion<'a, L>,
-    options: &'a TransducerOptions,
+pub(super) struct Search<P: Deref<Target: TransducerModel>, L: LanguageModel> {
+    pub(super) model: P,
+    fusion: Fusion<L>,
+    options: TransducerOptions,
     topology: TransducerTopology,
-    durations: &'a [usize],
+    durations: Arc<[usize]>,
     pub(super) utterance: String,
     joined: Joined,
     /// Number of frames taken so far.
     pub(super) num_frames: usize,
-    hyps: Vec<HypOf<M, L>>,
+    hyps: Vec<HypOf<P, L>>,
     nodes: Vec<Node>,
     children: FastMap<(u32, i32), u32>,
     times: Vec<Times>,
 }
 
-impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
+impl<P: Deref<Target: TransducerModel>, L: LanguageModel> Search<P, L> {
     /// Creates a search before the first frame.
     pub(super) fn new(
-        (model, fusion): (&'a M, &Fusion<'a, L>),
+        (model, fusion): (P, &Fusion<L>),
         topology: TransducerTopology,
-        options: &'a TransducerOptions,
+        options: &TransducerOptions,
         utterance: &str,
     ) -> Result<Self, Error> {
         let start = Hyp {
@@ -140,18 +141,18 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             total: 0.0,
             extra: Scores::default(),
             state: model.start().map_err(|error| error.at(utterance, None))?,
-            model: fusion.model.map(LanguageModel::start),
+            model: fusion.model.as_deref().map(LanguageModel::start),
             hot: ContextState::default(),
             times: ROOT,
         };
         Ok(Self {
-            model,
-            fusion: Fusion { model: fusion.model, hot: fusion.hot },
-            options,
+            fusion: fusion.clone(),
+            options: options.clone(),
             topology,
-            durations: topology.durations(model)?,
+            durations: topology.durations(&*model)?.into(),
             utterance: utterance.to_owned(),
-            joined: Joined::new(model, options),
+            joined: Joined::new(&*model, options),
+            model,
             num_frames: 0,
             hyps: vec![start],
             nodes: vec![Node { parent: ROOT, token: -1 }],
@@ -164,7 +165,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     /// there. Of all steps that leave the frame, and of all that stay, the beam keeps the best
     /// ones. Then the best hypotheses of all frames are kept.
     pub(super) fn accept(&mut self, rows: &EncoderOutput<'_>) -> Result<(), Error> {
-        let Self { topology, durations, .. } = *self;
+        let (topology, durations) = (self.topology, Arc::clone(&self.durations));
         let most = self.options.max_symbols_per_frame;
         for row in rows.frames() {
             let frame = self.num_frames;
@@ -178,10 +179,10 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
                 let (mut leaving, mut staying) = (vec![], vec![]);
                 for (place, hyp) in active.iter().enumerate() {
                     let (tokens, duration_scores) =
-                        self.joined.log_probs(self.model, row, &hyp.state, &self.utterance, frame)?;
+                        self.joined.log_probs(&*self.model, row, &hyp.state, &self.utterance, frame)?;
                     for (token, score) in (0..).zip(tokens) {
                         let is_blank = self.options.is_blank(self.model.blank(), token);
-                        for (duration, duration_score) in topology.steps(durations, duration_scores) {
+                        for (duration, duration_score) in topology.steps(&durations, duration_scores) {
                             let total = hyp.total + score + duration_score;
                             let frames = match is_blank {
                                 true => Some(TransducerTopology::blank_frames(duration)),
@@ -216,7 +217,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     }
 
     /// Returns a hypothesis after a step.
-    fn take(&mut self, from: &HypOf<M, L>, step: &Step, frame: usize) -> Result<HypOf<M, L>, Error> {
+    fn take(&mut self, from: &HypOf<P, L>, step: &Step, frame: usize) -> Result<HypOf<P, L>, Error> {
         let mut new = Hyp { next: frame.saturating_add(step.frames), total: step.total, ..from.clone() };
         let token = step.token;
         if self.options.is_blank(self.model.blank(), token) {
@@ -228,7 +229,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         });
         let advanced = self.model.advance(&from.state, token);
         new.state = advanced.map_err(|error| error.at(&self.utterance, Some(frame)))?;
-        if let (Some(model), Some(state)) = (self.fusion.model, from.model) {
+        if let (Some(model), Some(state)) = (&self.fusion.model, from.model) {
             // A token that the model does not know is forbidden, whatever the weight is: 0 times
             // minus infinity would be NaN.
             let (state, score) = match model.step(state, token) {
@@ -239,7 +240,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
             new.extra.language_model += score;
             new.total += score;
         }
-        if let Some(hot) = self.fusion.hot {
+        if let Some(hot) = &self.fusion.hot {
             let matched = hot.forward_one_step(from.hot, token, self.options.strict_context);
             new.hot = matched.state;
             new.extra.hot_words += f64::from(matched.score);
@@ -252,7 +253,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
     }
 
     /// Returns the tokens of a hypothesis with their frames, of which none is beyond the last one.
-    fn tokens(&self, of: &HypOf<M, L>) -> Vec<(i32, Range<usize>)> {
+    fn tokens(&self, of: &HypOf<P, L>) -> Vec<(i32, Range<usize>)> {
         let (mut tokens, mut node, mut times) = (vec![], of.node, of.times);
         while node != ROOT {
             let Times { before, start, end } = self.times[times as usize];
@@ -269,7 +270,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> Search<'a, M, L> {
         let ended = self.hyps.iter().map(|hyp| Hyp { next: hyp.next.min(self.num_frames), ..hyp.clone() });
         let mut hyps = Merged::new(ended).list;
         for hyp in &mut hyps {
-            if let Some(hot) = self.fusion.hot.filter(|_| complete) {
+            if let Some(hot) = self.fusion.hot.as_ref().filter(|_| complete) {
                 let back = f64::from(hot.finalize(hyp.hot));
                 hyp.extra.hot_words += back;
                 hyp.total += back;

@@ -1,6 +1,7 @@
 //! Beam search of an utterance whose frames come in chunks.
 
 use std::fmt;
+use std::ops::Deref;
 
 use fsa::lattice::LanguageModel;
 
@@ -17,6 +18,9 @@ use crate::transducer::topology::TransducerTopology;
 /// [`finish`](Self::finish) returns the result of
 /// [`modified_beam_search`](super::modified_beam_search), [`beam_search`](super::beam_search) or
 /// [`tdt_beam_search`](super::tdt_beam_search), by its topology, regardless of the chunks.
+///
+/// The stream holds its model by a pointer `P`: an [`Arc`](std::sync::Arc), with which it can be
+/// moved to other threads and kept in maps, or a reference.
 ///
 /// ```
 /// use kaldera_decoder::FrameTimes;
@@ -42,12 +46,12 @@ use crate::transducer::topology::TransducerTopology;
 /// );
 /// # Ok::<(), kaldera_decoder::Error>(())
 /// ```
-pub struct TransducerStream<'a, M: TransducerModel, L: LanguageModel = NoModel> {
-    search: Search<'a, M, L>,
+pub struct TransducerStream<P: Deref<Target: TransducerModel>, L: LanguageModel = NoModel> {
+    search: Search<P, L>,
     times: FrameTimes,
 }
 
-impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
+impl<P: Deref<Target: TransducerModel>, L: LanguageModel> TransducerStream<P, L> {
     /// Creates a stream before its first frame.
     ///
     /// # Errors
@@ -55,10 +59,10 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     /// errors of the model.
     pub fn new(
         utterance: &str,
-        model: &'a M,
-        fusion: &Fusion<'a, L>,
+        model: P,
+        fusion: &Fusion<L>,
         topology: TransducerTopology,
-        options: &'a TransducerOptions,
+        options: &TransducerOptions,
         times: FrameTimes,
     ) -> Result<Self, Error> {
         options.check()?;
@@ -72,7 +76,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     /// As [`modified_beam_search`](super::modified_beam_search); the stream cannot be used
     /// afterwards.
     pub fn accept(&mut self, chunk: &EncoderOutput<'_>) -> Result<(), Error> {
-        chunk.check_dim(self.search.model)?;
+        chunk.check_dim(&*self.search.model)?;
         self.search.accept(chunk)
     }
 
@@ -93,7 +97,7 @@ impl<'a, M: TransducerModel, L: LanguageModel> TransducerStream<'a, M, L> {
     }
 }
 
-impl<M: TransducerModel, L: LanguageModel> fmt::Debug for TransducerStream<'_, M, L> {
+impl<P: Deref<Target: TransducerModel>, L: LanguageModel> fmt::Debug for TransducerStream<P, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Search { utterance, num_frames, .. } = &self.search;
         let mut shown = f.debug_struct("TransducerStream");

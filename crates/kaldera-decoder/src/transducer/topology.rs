@@ -20,7 +20,7 @@ pub enum TransducerTopology {
 
 impl TransducerTopology {
     /// Returns the durations of the model if the topology uses them; there must be some.
-    pub(super) fn durations<M: TransducerModel>(self, model: &M) -> Result<&[usize], Error> {
+    pub(super) fn durations<M: TransducerModel + ?Sized>(self, model: &M) -> Result<&[usize], Error> {
         match (self, model.durations()) {
             (Self::Regular | Self::Modified, _) => Ok(&[]),
             (Self::Durations, []) => Err(Error::Size { what: "durations of the model", expected: 1, found: 0 }),

@@ -5,6 +5,7 @@ mod first_steps;
 mod graph;
 mod language_models;
 mod scoring;
+mod streams;
 mod tokenizer;
 mod transducer;
 mod transducer_errors;

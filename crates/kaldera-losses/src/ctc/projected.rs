@@ -73,7 +73,7 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
     let work = emissions.iter().enumerate().collect();
     let total = |(sequence, emissions): (usize, &Vec<f64>)| match all_norms[sequence].iter().any(Norm::is_nan) {
         true => f64::NAN,
-        false => recursion::total(emissions.clone(), targets.of(sequence), || emissions.clone()),
+        false => recursion::total(emissions.clone(), targets.row(sequence), || emissions.clone()),
     };
     let totals = par::map(work, total);
     let frames: Vec<usize> = rows.iter().map(Range::len).collect();
@@ -116,7 +116,7 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
         let is_used = |sequence: usize| grads[sequence] != 0.0 && self.totals[sequence] != f64::NEG_INFINITY;
         let is_finite = |sequence: usize| is_used(sequence) && self.totals[sequence].is_finite();
         let posteriors = par::map((0..self.rows.len()).collect(), |sequence| match is_finite(sequence) {
-            true => recursion::posteriors(self.targets.of(sequence), self.totals[sequence], || {
+            true => recursion::posteriors(self.targets.row(sequence), self.totals[sequence], || {
                 self.emissions[sequence].clone()
             }),
             false => Vec::new(),
@@ -126,7 +126,7 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
         let mut by_bias = vec![T::ZERO; classes];
         let (mut logits, mut by_logits) = (Vec::new(), Vec::new());
         for (sequence, rows) in self.rows.iter().enumerate().filter(|&(sequence, _)| is_used(sequence)) {
-            let (grad, labels) = (grads[sequence], self.targets.of(sequence));
+            let (grad, labels) = (grads[sequence], self.targets.row(sequence));
             if self.totals[sequence].is_nan() {
                 let nan = T::from_f64(f64::NAN);
                 by_states[rows.start * dim..rows.end * dim].fill(nan);

@@ -177,7 +177,7 @@ impl<B> Joiner<B> {
         }
         let mut strides = Vec::with_capacity(rows.len());
         for (sequence, rows) in rows.iter().enumerate() {
-            let num_symbols = targets.of(sequence).len();
+            let num_symbols = targets.row(sequence).len();
             let stride = logits.rows_per_frame().unwrap_or(num_symbols + 1);
             match &ranges {
                 Some(ranges) => {
@@ -226,7 +226,7 @@ impl<B> Joiner<B> {
 
     /// Returns each frame with the symbols of its rows, and these rows within the sequence.
     fn frames(&self, sequence: usize) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> + '_ {
-        let (stride, num_symbols) = (self.strides[sequence], self.targets.of(sequence).len());
+        let (stride, num_symbols) = (self.strides[sequence], self.targets.row(sequence).len());
         let num_frames = self.rows[sequence].len() / stride.max(1);
         (0..num_frames).map(move |t| {
             let begin = self.ranges.as_ref().map_or(0, |ranges| ranges.begins(sequence)[t]);
@@ -257,7 +257,7 @@ impl<B> Joiner<B> {
     where
         B: Batch<T>,
     {
-        let (labels, values) = (self.targets.of(sequence), self.values(sequence));
+        let (labels, values) = (self.targets.row(sequence), self.values(sequence));
         let num_frames = self.rows[sequence].len() / self.strides[sequence].max(1);
         let mut trellis = Trellis::new(self.options.rnnt_type, labels.len(), num_frames);
         if norms.iter().any(Norm::is_nan) {
@@ -281,7 +281,7 @@ impl<B> Joiner<B> {
 
     /// Returns the occupation of the arcs of symbol `s` in frame `t`.
     fn occupation(&self, sequence: usize, trellis: &Trellis, s: usize, t: usize) -> Occupation {
-        let class = self.targets.of(sequence).get(s).map(|&label| class(label));
+        let class = self.targets.row(sequence).get(s).map(|&label| class(label));
         let symbol = class.map_or(0.0, |_| trellis.px(s, t) * (1.0 + self.options.fastemit_lambda));
         Occupation { class, symbol, blank: trellis.blank_occupation(s, t) }
     }

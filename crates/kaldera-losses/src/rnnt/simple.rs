@@ -88,7 +88,7 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     Error::check("the sequences of `lm`", am_rows.len(), lm_rows.len())?;
     let targets = Targets::new(labels, am_rows.len(), width, options.blank)?;
     for (sequence, rows) in lm_rows.iter().enumerate() {
-        let (expected, found) = (targets.of(sequence).len() + 1, rows.len());
+        let (expected, found) = (targets.row(sequence).len() + 1, rows.len());
         if expected != found {
             return Err(Error::Rows { sequence, what: "`lm`", expected, found });
         }
@@ -233,7 +233,7 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
 
     fn trellis(&self, sequence: usize, sums: &Sums<T>) -> Trellis {
         let (am, lm, width, blank) = (self.am_of(sequence), self.lm_of(sequence), self.width, self.options.blank);
-        let (labels, num_frames) = (self.targets.of(sequence), sums.am.len());
+        let (labels, num_frames) = (self.targets.row(sequence), sums.am.len());
         let Scales { both, lm: lm_scale, am: am_scale } = self.scales;
         let mut trellis = Trellis::new(self.options.rnnt_type, labels.len(), num_frames);
         let is_nan = |unigram: &Unigram<T>| unigram.norms.iter().any(Norm::is_nan);
@@ -345,7 +345,7 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         let (inputs, sums, occupation) = (&self.inputs, &self.sums[sequence], &self.summed.occupations[sequence]);
         let (am, lm, width, blank) =
             (inputs.am_of(sequence), inputs.lm_of(sequence), inputs.width, inputs.options.blank);
-        let (labels, frames, symbols) = (inputs.targets.of(sequence), sums.am.len(), sums.lm.len());
+        let (labels, frames, symbols) = (inputs.targets.row(sequence), sums.am.len(), sums.lm.len());
         let Scales { both, lm: lm_scale, am: am_scale } = inputs.scales;
         let emitted = 1.0 + inputs.options.fastemit_lambda;
         // For each cell, the occupation of its outgoing arcs divided by the sum over its classes;

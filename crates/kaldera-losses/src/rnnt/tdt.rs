@@ -78,7 +78,7 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     let mut joiner =
         Joiner { logits: logits.clone(), targets, rows, strides: Vec::new(), width, options: options.clone() };
     for (sequence, rows) in joiner.rows.iter().enumerate() {
-        let num_symbols = joiner.targets.of(sequence).len();
+        let num_symbols = joiner.targets.row(sequence).len();
         let stride = logits.rows_per_frame().unwrap_or(num_symbols + 1);
         if stride <= num_symbols || rows.len() % stride != 0 {
             let expected = rows.len() / stride.max(1) * (num_symbols + 1);
@@ -142,7 +142,7 @@ impl<B> Joiner<B> {
     where
         B: Batch<T>,
     {
-        let (stride, num_symbols) = (self.strides[sequence], self.targets.of(sequence).len());
+        let (stride, num_symbols) = (self.strides[sequence], self.targets.row(sequence).len());
         let all = self.width + self.options.durations.len();
         let values = &self.logits.values()[self.rows[sequence].start * all..self.rows[sequence].end * all];
         (0..self.num_frames(sequence)).flat_map(move |t| {
@@ -154,7 +154,7 @@ impl<B> Joiner<B> {
     where
         B: Batch<T>,
     {
-        let (labels, num_frames, sigma) = (self.targets.of(sequence), self.num_frames(sequence), self.options.sigma);
+        let (labels, num_frames, sigma) = (self.targets.row(sequence), self.num_frames(sequence), self.options.sigma);
         let mut trellis = Trellis::with_moves(self.moves(), labels.len(), num_frames);
         let mut found = Vec::with_capacity(num_frames * (labels.len() + 1));
         for (s, t, row, values) in self.each_row(sequence) {
@@ -197,7 +197,7 @@ impl<T: Real, B: Batch<T>> TdtSaved<T, B> {
         let parts = split_rows(&mut values, &joiner.rows, all);
         let classes = Classes { width, blank: joiner.options.blank, is_hat: false };
         par::for_each(parts.into_iter().enumerate().collect(), |(sequence, to): (usize, &mut [T])| {
-            let (labels, occupation) = (joiner.targets.of(sequence), &self.summed.occupations[sequence]);
+            let (labels, occupation) = (joiner.targets.row(sequence), &self.summed.occupations[sequence]);
             if grads[sequence] == 0.0 {
                 return;
             }

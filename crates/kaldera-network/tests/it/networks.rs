@@ -28,7 +28,7 @@ fn network(both_directions: bool, seed: u64) -> LayerStack {
     weights.insert("norm.running_var", &[INPUTS], column(1.0)).unwrap();
     let mut conv = Linear::<f32>::zeros(INPUTS * 3, COLUMNS);
     uniform(&mut conv, 0.5, seed);
-    let conv = ParameterStore::of(&conv);
+    let conv = ParameterStore::from_parameters(&conv);
     weights.insert("conv.weight", &[COLUMNS, INPUTS, 3], conv.get("weight").unwrap().1.to_vec()).unwrap();
     weights.insert("conv.bias", &[COLUMNS], conv.get("bias").unwrap().1.to_vec()).unwrap();
     let mut lstm = Stack::<Lstm<f32>>::new(1, false, 2 * COLUMNS, |inputs| Lstm::zeros(inputs, HIDDEN));
@@ -40,11 +40,11 @@ fn network(both_directions: bool, seed: u64) -> LayerStack {
     let width = HIDDEN * (1 + usize::from(both_directions));
     let mut more = Linear::<f32>::zeros(width * 3, width);
     uniform(&mut more, 0.5, seed + 4);
-    let more = ParameterStore::of(&more);
+    let more = ParameterStore::from_parameters(&more);
     weights.insert("more.weight", &[width, width, 3], more.get("weight").unwrap().1.to_vec()).unwrap();
     let mut output = Linear::<f32>::zeros(width, TOKENS);
     uniform(&mut output, 0.5, seed + 3);
-    add(&mut weights, "output.", &ParameterStore::of(&output));
+    add(&mut weights, "output.", &ParameterStore::from_parameters(&output));
     let layers = [
         LayerOptions::batch_norm("norm"),
         LayerOptions::conv("conv", [2, 1]),

@@ -32,7 +32,7 @@ impl Inputs {
 
 /// Refuses outputs of which one is an input.
 pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[PathBuf]) -> Result<(), Error> {
-    let existing = ExistingFiles::of(outputs);
+    let existing = ExistingFiles::new(outputs);
     if existing.is_empty() {
         return Ok(());
     }

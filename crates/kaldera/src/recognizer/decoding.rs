@@ -208,7 +208,7 @@ enum Search {
 
 /// An utterance whose frames come in chunks.
 pub(super) enum DecoderStream<'d> {
-    Ctc(Box<CtcStream<'d, NgramModel>>),
+    Ctc(Box<CtcStream<NgramModel>>),
     Graph(&'d GraphRecognizer, Box<GraphStream>),
     Transducer(Box<SearchStream<'d>>),
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use fsa::graphs::ContextGraph;
 use kaldera_decoder::align::TranscriptWord;
-use kaldera_decoder::ctc::NoModel;
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
     forced_align,
@@ -24,7 +23,7 @@ const BEAM: usize = 4;
 pub(super) struct TransducerSearch {
     model: Predicting,
     vocabulary: Vocabulary,
-    hot: Option<ContextGraph>,
+    fusion: Fusion,
     options: TransducerOptions,
     times: FrameTimes,
     /// `true` if the best token is taken at once.
@@ -163,8 +162,8 @@ impl TransducerSearch {
             return Err(DecoderError::Model { part: "joiner", reason });
         }
         let model = Predicting { predictor, num_tokens: tokens, durations, blank: vocabulary.blank() };
-        let times = FrameTimes::default();
-        Ok(Self { model, vocabulary: vocabulary.clone(), hot, options, times, is_greedy })
+        let (times, fusion) = (FrameTimes::default(), hot.map_or(Fusion::NONE, Fusion::hot_words));
+        Ok(Self { model, vocabulary: vocabulary.clone(), fusion, options, times, is_greedy })
     }
 
     /// Sets the length of frames.
@@ -185,10 +184,6 @@ impl TransducerSearch {
     /// Returns the number of values of a row of the encoder.
     pub(super) fn encoder_dim(&self) -> usize {
         self.model.predictor.encoder_dim()
-    }
-
-    fn fusion(&self) -> Fusion<'_, NoModel> {
-        self.hot.as_ref().map_or(Fusion::NONE, Fusion::hot_words)
     }
 
     fn rows<'a>(&self, utterance: &'a str, values: &'a [f32]) -> Result<EncoderOutput<'a>, DecoderError> {
@@ -216,7 +211,7 @@ impl TransducerSearch {
         let stream = match self.is_greedy {
             true => Running::Greedy(GreedyStream::new(utterance, model, topology, options, self.times)?),
             false => {
-                Running::Beam(TransducerStream::new(utterance, model, &self.fusion(), topology, options, self.times)?)
+                Running::Beam(TransducerStream::new(utterance, model, &self.fusion, topology, options, self.times)?)
             }
         };
         Ok(SearchStream { search: self, stream })
@@ -270,8 +265,8 @@ pub(super) struct SearchStream<'s> {
 
 #[derive(Debug)]
 enum Running<'s> {
-    Greedy(GreedyStream<'s, Predicting>),
-    Beam(TransducerStream<'s, Predicting, NoModel>),
+    Greedy(GreedyStream<&'s Predicting>),
+    Beam(TransducerStream<&'s Predicting>),
 }
 
 impl SearchStream<'_> {

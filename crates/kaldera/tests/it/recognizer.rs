@@ -20,7 +20,7 @@ fn write_network(folder: &Path, both_directions: bool) {
     let mut output = Linear::<f32>::zeros(if both_directions { 16 } else { 8 }, 4);
     uniform(&mut output, 2.0, 4);
     let mut weights = gru.to_torch("encoder.").unwrap();
-    let output = ParameterStore::of(&output);
+    let output = ParameterStore::from_parameters(&output);
     for name in ["weight", "bias"] {
         let (shape, values) = output.get(name).unwrap();
         weights.insert(&format!("output.{name}"), shape, values.to_vec()).unwrap();

@@ -14,6 +14,7 @@ use crate::spectrum::window::FrameExtractionOptions;
 /// Options of filterbank features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct FbankOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,

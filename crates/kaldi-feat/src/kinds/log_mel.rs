@@ -53,6 +53,7 @@ option_of_names!(MelLog);
 /// Options of log-mel spectrograms. The defaults are [Whisper's](Self::whisper) with 80 filters.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct LogMelOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,

@@ -20,6 +20,7 @@ use crate::spectrum::window::FrameExtractionOptions;
 /// Options of MFCC features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct MfccOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,

@@ -25,6 +25,7 @@ use crate::spectrum::window::FrameExtractionOptions;
 /// Options of PLP features. Names and defaults are Kaldi's, except for `autocorrelation_floor`.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct PlpOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,
@@ -208,7 +209,7 @@ impl Kind for PlpKind {
         let (predictor, cepstrum) = scratch.split_at_mut(self.order);
 
         for (x, &weight) in loudness.iter_mut().zip(&filters.equal_loudness) {
-            *x = self.compress.of(s, s.mul(*x, s.splat(weight)));
+            *x = self.compress.apply(s, s.mul(*x, s.splat(weight)));
         }
         for (weights, to) in self.cosines.iter().zip(&mut *autocorrelation) {
             *to = weighted_sum(s, weights, loudness);

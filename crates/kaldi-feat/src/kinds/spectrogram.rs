@@ -15,6 +15,7 @@ use crate::spectrum::window::FrameExtractionOptions;
 /// Options of spectrograms. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct SpectrogramOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,

@@ -8,6 +8,7 @@ use crate::pitch::c_random::CRandom;
 /// Options of the smoothing of pitch. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct PitchInterpolatorOptions {
     /// Step between the pitches that a frame may get, Hz: above 0 and below 20.
     pub pitch_interval: f32,

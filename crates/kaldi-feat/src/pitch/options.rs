@@ -7,6 +7,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[doc(alias = "kaldi::PitchExtractionOptions")]
+#[non_exhaustive]
 pub struct PitchExtractionOptions {
     /// Samples per second of the audio, Hz.
     pub samp_freq: f32,
@@ -199,6 +200,7 @@ impl PitchExtractionOptions {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[doc(alias = "kaldi::ProcessPitchOptions")]
+#[non_exhaustive]
 pub struct ProcessPitchOptions {
     /// The factor of the normalised log pitch.
     pub pitch_scale: f32,

@@ -10,6 +10,7 @@ use crate::sealed::Sealed;
 /// Options of deltas. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct DeltaFeaturesOptions {
     /// Number of differences: 1 adds deltas, 2 deltas of deltas too.
     pub order: i32,
@@ -175,6 +176,7 @@ pub fn compute_deltas(
 /// Options of shifted deltas. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct ShiftedDeltaFeaturesOptions {
     /// Number of frames on each side of a difference.
     pub window: i32,

@@ -9,6 +9,7 @@ use crate::state::{StateReader, StateWriter};
 /// Options of the normalisation of streams. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct OnlineCmvnOptions {
     /// The largest number of frames in a frame's statistics: the frame and the frames before it.
     pub cmn_window: i32,
@@ -32,8 +33,7 @@ pub struct OnlineCmvnOptions {
 ///
 /// // 100 frames of mean 10.
 /// let world = CmvnStats::from_matrix(Matrix::from_vec(2, 2, vec![1000.0, 100.0, 20000.0, 0.0])?)?;
-/// let mut cmvn =
-///     OnlineCmvn::new(OnlineCmvnOptions { global_frames: 1, ..Default::default() }, world)?;
+/// let mut cmvn = OnlineCmvn::new(OnlineCmvnOptions::default().with_global_frames(1), world)?;
 /// let mut out = Vec::new();
 /// cmvn.accept(&[12.0], &mut out)?;
 /// assert_eq!(out, [1.0]); // 12 less the mean of 10 and 12

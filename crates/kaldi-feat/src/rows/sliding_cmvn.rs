@@ -11,6 +11,7 @@ use crate::state::{StateReader, StateWriter};
 /// Options of the moving normalisation. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct SlidingWindowCmnOptions {
     /// Number of frames in the window. Without `center` it has these and the frame itself.
     pub cmn_window: i32,

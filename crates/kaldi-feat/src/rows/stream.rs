@@ -15,7 +15,7 @@ use crate::state::{StateReader, StateWriter};
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowStream, RowWindow};
 ///
-/// let deltas = DeltaFeatures::new(DeltaFeaturesOptions { order: 1, window: 2 })?;
+/// let deltas = DeltaFeatures::new(DeltaFeaturesOptions::default().with_delta_order(1))?;
 /// let mut stream = deltas.stream(1);
 /// let mut out = Vec::new();
 /// for x in [0.0, 1.0, 2.0] {

@@ -10,6 +10,7 @@ use crate::state::{StateReader, StateWriter};
 /// Options of the decision between voiced and unvoiced frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct VadEnergyOptions {
     /// The log energy above which a frame counts as loud, before the addition of the next option.
     pub vad_energy_threshold: f32,

@@ -8,6 +8,7 @@ use crate::spectrum::window::FrameExtractionOptions;
 /// Options of the mel filters. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct MelBanksOptions {
     /// Number of filters, 3 or more.
     pub num_bins: i32,

@@ -48,6 +48,7 @@ option_of_names!(WindowType);
 /// Options of the step from waveform to frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
 pub struct FrameExtractionOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,

@@ -24,24 +24,20 @@ fn options(name: &str, num_bins: i32) -> LogMelOptions {
         "whisper" => LogMelOptions::whisper(num_bins),
         "whisper-30s" => LogMelOptions::whisper(num_bins).of_30_seconds(),
         "librosa" => LogMelOptions::librosa(16000.0),
-        "librosa-22050-htk-40" => LogMelOptions {
-            fft_size: 1024,
-            hop: 256,
-            num_bins,
-            htk_mel: true,
-            unit_area: false,
-            ..LogMelOptions::librosa(22050.0)
-        },
-        "librosa-magnitude" => LogMelOptions {
-            fft_size: 512,
-            hop: 128,
-            window_size: 400,
-            use_power: false,
-            low_freq: 50.0,
-            high_freq: 7000.0,
-            num_bins,
-            ..LogMelOptions::librosa(16000.0)
-        },
+        "librosa-22050-htk-40" => LogMelOptions::librosa(22050.0)
+            .with_fft_size(1024)
+            .with_hop(256)
+            .with_num_mel_bins(num_bins)
+            .with_htk_mel(true)
+            .with_unit_area(false),
+        "librosa-magnitude" => LogMelOptions::librosa(16000.0)
+            .with_fft_size(512)
+            .with_hop(128)
+            .with_window_size(400)
+            .with_use_power(false)
+            .with_low_freq(50.0)
+            .with_high_freq(7000.0)
+            .with_num_mel_bins(num_bins),
         _ => panic!("options for {name}"),
     }
 }
@@ -100,17 +96,17 @@ fn rows_are_those_of_librosa() {
 fn invalid_options_are_named() {
     let base = || LogMelOptions::whisper(80);
     for (name, options) in [
-        ("fft_size", LogMelOptions { fft_size: 401, ..base() }),
-        ("fft_size", LogMelOptions { fft_size: i32::MAX, ..base() }),
-        ("window_size", LogMelOptions { window_size: 401, ..base() }),
-        ("hop", LogMelOptions { hop: 0, ..base() }),
-        ("pad_to", LogMelOptions { pad_to: -1, ..base() }),
-        ("num_bins", LogMelOptions { num_bins: 0, ..base() }),
-        ("low_freq", LogMelOptions { low_freq: 8000.0, ..base() }),
-        ("high_freq", LogMelOptions { high_freq: 8001.0, ..base() }),
-        ("samp_freq", LogMelOptions { samp_freq: f32::NAN, ..base() }),
-        ("floor", LogMelOptions { floor: f32::NAN, ..base() }),
-        ("range", LogMelOptions { range: -1.0, ..base() }),
+        ("fft_size", base().with_fft_size(401)),
+        ("fft_size", base().with_fft_size(i32::MAX)),
+        ("window_size", base().with_window_size(401)),
+        ("hop", base().with_hop(0)),
+        ("pad_to", base().with_pad_to(-1)),
+        ("num_bins", base().with_num_mel_bins(0)),
+        ("low_freq", base().with_low_freq(8000.0)),
+        ("high_freq", base().with_high_freq(8001.0)),
+        ("samp_freq", base().with_sample_frequency(f32::NAN)),
+        ("floor", base().with_floor(f32::NAN)),
+        ("range", base().with_range(-1.0)),
     ] {
         let Err(kaldi_feat::Error::BadOption { field, .. }) = LogMel::new(options) else { panic!("{name} was taken") };
         assert_eq!(field, name);

@@ -97,18 +97,16 @@ fn frame_options() -> impl Strategy<Value = FrameExtractionOptions> {
         .prop_map(|(samp_freq, (frame_length_ms, frame_shift_ms), preemph_coeff, window, flags)| {
             let mut window_type = WindowType::default();
             window_type.set(window).expect("a window's name");
-            let mut options = FrameExtractionOptions {
-                samp_freq,
-                frame_length_ms,
-                frame_shift_ms,
-                dither: 0.0,
-                preemph_coeff,
-                window_type,
-                remove_dc_offset: flags.0,
-                snip_edges: flags.1,
-                round_to_power_of_two: flags.2,
-                ..Default::default()
-            };
+            let mut options = FrameExtractionOptions::default()
+                .with_sample_frequency(samp_freq)
+                .with_frame_length(frame_length_ms)
+                .with_frame_shift(frame_shift_ms)
+                .with_dither(0.0)
+                .with_preemphasis_coefficient(preemph_coeff)
+                .with_window_type(window_type)
+                .with_remove_dc_offset(flags.0)
+                .with_snip_edges(flags.1)
+                .with_round_to_power_of_two(flags.2);
             options.round_to_power_of_two |= options.window_size() % 2 == 1;
             options
         })
@@ -131,7 +129,7 @@ proptest! {
         (use_energy, raw_energy, htk_compat, use_power) in any::<(bool, bool, bool, bool)>(),
         (len, seed) in (0_usize..4000, any::<u64>()),
     ) {
-        let mut options = FbankOptions { frame: frame_options, use_energy, raw_energy, htk_compat, use_power, use_log_fbank: false, ..Default::default() };
+        let mut options = FbankOptions::default().with_frame(frame_options).with_use_energy(use_energy).with_raw_energy(raw_energy).with_htk_compat(htk_compat).with_use_power(use_power).with_use_log_fbank(false);
         options.mel.num_bins = num_bins;
         options.mel.low_freq = low;
         options.mel.high_freq = high;
@@ -171,9 +169,9 @@ proptest! {
         (len, seed) in (0_usize..3000, any::<u64>()),
     ) {
         let num_ceps = num_ceps.min(num_bins);
-        let mut options = MfccOptions { frame: frame_options, num_ceps, cepstral_lifter: lifter, use_energy, htk_compat, ..Default::default() };
+        let mut options = MfccOptions::default().with_frame(frame_options).with_num_ceps(num_ceps).with_cepstral_lifter(lifter).with_use_energy(use_energy).with_htk_compat(htk_compat);
         options.mel.num_bins = num_bins;
-        let mut fbank_options = FbankOptions { frame: options.frame.clone(), mel: options.mel.clone(), use_energy: true, ..Default::default() };
+        let mut fbank_options = FbankOptions::default().with_frame(options.frame.clone()).with_mel(options.mel.clone()).with_use_energy(true);
         fbank_options.htk_compat = false;
         let (Ok(mfcc), Ok(fbank)) = (Mfcc::new(options.clone()), Fbank::new(fbank_options)) else { return Err(TestCaseError::reject("no such filters")) };
         let samples = noise(len, seed);
@@ -211,7 +209,7 @@ proptest! {
         (raw_energy, return_raw_fft) in any::<(bool, bool)>(),
         (len, seed) in (0_usize..1200, any::<u64>()),
     ) {
-        let options = SpectrogramOptions { frame: frame_options, raw_energy, return_raw_fft, ..Default::default() };
+        let options = SpectrogramOptions::default().with_frame(frame_options).with_raw_energy(raw_energy).with_return_raw_fft(return_raw_fft);
         let samples = noise(len, seed);
         let audio = Audio::new(&samples, options.frame.samp_freq);
         let rows = Spectrogram::new(options.clone()).unwrap().compute(&audio).unwrap();
@@ -260,13 +258,10 @@ proptest! {
         (lpc_order, cepstral_lifter) in (2_i32..13, prop_oneof![Just(0), 5_i32..30]),
         (len, seed) in (400_usize..2000, any::<u64>()),
     ) {
-        let frame = FrameExtractionOptions { dither: 0.0, snip_edges, ..Default::default() };
-        let options = PlpOptions {
-            frame: frame.clone(), lpc_order, num_ceps: lpc_order + 1, use_energy, htk_compat, cepstral_lifter, cepstral_scale: 0.5,
-            ..Default::default()
-        };
+        let frame = FrameExtractionOptions::default().with_dither(0.0).with_snip_edges(snip_edges);
+        let options = PlpOptions::default().with_frame(frame.clone()).with_lpc_order(lpc_order).with_num_ceps(lpc_order + 1).with_use_energy(use_energy).with_htk_compat(htk_compat).with_cepstral_lifter(cepstral_lifter).with_cepstral_scale(0.5);
         // The filters' energies, which have a test of their own, and their centres.
-        let mut fbank_options = FbankOptions { frame, use_energy: true, ..Default::default() };
+        let mut fbank_options = FbankOptions::default().with_frame(frame).with_use_energy(true);
         fbank_options.use_log_fbank = false;
         let banks = kaldi_feat::MelBanks::new(&options.mel, &options.frame, 1.0).unwrap();
         let samples = noise(len, seed);

@@ -19,20 +19,13 @@ fn setters_of_composed_options_reach_the_inner_fields() {
         .with_window_type(WindowType::Hanning)
         .with_snip_edges(false)
         .with_use_energy(true);
-    let expected = FbankOptions {
-        frame: FrameExtractionOptions {
-            dither: 0.0,
-            samp_freq: 8000.0,
-            frame_length_ms: 20.0,
-            frame_shift_ms: 5.0,
-            window_type: WindowType::Hanning,
-            snip_edges: false,
-            ..Default::default()
-        },
-        mel: MelBanksOptions { num_bins: 80, low_freq: 40.0, high_freq: -200.0, ..Default::default() },
-        use_energy: true,
-        ..Default::default()
-    };
+    let (mut frame, mut mel) = (FrameExtractionOptions::default(), MelBanksOptions::default());
+    (frame.dither, frame.samp_freq) = (0.0, 8000.0);
+    (frame.frame_length_ms, frame.frame_shift_ms) = (20.0, 5.0);
+    (frame.window_type, frame.snip_edges) = (WindowType::Hanning, false);
+    (mel.num_bins, mel.low_freq, mel.high_freq) = (80, 40.0, -200.0);
+    let mut expected = FbankOptions::default().with_frame(frame).with_mel(mel);
+    expected.use_energy = true;
     assert_eq!(options, expected);
     assert_eq!(MfccOptions::default().with_num_ceps(20).with_num_mel_bins(40).mel.num_bins, 40);
     assert_eq!(PlpOptions::default().with_lpc_order(10).with_dither(0.5).frame.dither, 0.5);

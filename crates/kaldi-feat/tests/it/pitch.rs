@@ -212,24 +212,24 @@ fn options() -> impl Strategy<Value = PitchExtractionOptions> {
     let costs = (0.0..20.0_f32, 0.01..1.0_f32, 10.0..10000.0_f32);
     let online =
         (any::<bool>(), prop::sample::select(&[0_i32, 3, 10, 500][..]), prop::sample::select(&[0_i32, 4, 30][..]));
-    (rates, grid, frames, costs, online).prop_map(|(rates, grid, frames, costs, online)| PitchExtractionOptions {
-        samp_freq: rates.0,
-        resample_freq: rates.1,
-        min_f0: grid.0,
-        max_f0: grid.1,
-        delta_pitch: grid.2,
-        upsample_filter_width: grid.3,
-        frame_shift_ms: frames.0,
-        frame_length_ms: frames.1,
-        snip_edges: frames.2,
-        preemph_coeff: frames.3,
-        soft_min_f0: costs.0,
-        penalty_factor: costs.1,
-        nccf_ballast: costs.2,
-        nccf_ballast_online: online.0,
-        recompute_frame: online.1,
-        max_frames_latency: online.2,
-        ..Default::default()
+    (rates, grid, frames, costs, online).prop_map(|(rates, grid, frames, costs, online)| {
+        PitchExtractionOptions::default()
+            .with_sample_frequency(rates.0)
+            .with_resample_frequency(rates.1)
+            .with_min_f0(grid.0)
+            .with_max_f0(grid.1)
+            .with_delta_pitch(grid.2)
+            .with_upsample_filter_width(grid.3)
+            .with_frame_shift(frames.0)
+            .with_frame_length(frames.1)
+            .with_snip_edges(frames.2)
+            .with_preemphasis_coefficient(frames.3)
+            .with_soft_min_f0(costs.0)
+            .with_penalty_factor(costs.1)
+            .with_nccf_ballast(costs.2)
+            .with_nccf_ballast_online(online.0)
+            .with_recompute_frame(online.1)
+            .with_max_frames_latency(online.2)
     })
 }
 
@@ -317,7 +317,7 @@ proptest! {
     ) {
         // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are
         // taken chunk by chunk.
-        let options = PitchExtractionOptions { nccf_ballast_online: true, ..options };
+        let options = options.with_nccf_ballast_online(true);
         let samples = audio(seed, len, 150.0, options.samp_freq, 5.0);
         check(&options, &samples, &[])?;
         check(&options, &samples, &cuts)?;
@@ -333,7 +333,7 @@ proptest! {
     ) {
         let samples = audio(seed, len, 150.0, options.samp_freq, 5.0);
         let extractor = PitchExtractor::new(options.clone()).unwrap();
-        let process = PitchProcessor::new(ProcessPitchOptions { normalization_right_context: 3, ..Default::default() }).unwrap();
+        let process = PitchProcessor::new(ProcessPitchOptions::default().with_normalization_right_context(3)).unwrap();
         let mut stream = process.online(extractor.stream(), "key");
         let mut rows: Vec<Vec<f32>> = Vec::new();
         let mut frames = 0;
@@ -390,21 +390,21 @@ fn process_options() -> impl Strategy<Value = ProcessPitchOptions> {
     let contexts = (0..20_i32, 0..20_i32, 1..5_i32, 0..6_i32);
     let scales = (0.5..3.0_f32, 0.5..3.0_f32, -1.0..1.0_f32, 1.0..12.0_f32);
     let add = (any::<bool>(), any::<bool>(), any::<bool>());
-    (contexts, scales, add).prop_map(|(contexts, scales, add)| ProcessPitchOptions {
-        normalization_left_context: contexts.0,
-        normalization_right_context: contexts.1,
-        delta_window: contexts.2,
-        delay: contexts.3,
-        pitch_scale: scales.0,
-        pov_scale: scales.1,
-        pov_offset: scales.2,
-        delta_pitch_scale: scales.3,
-        delta_pitch_noise_stddev: 0.0,
-        add_pov_feature: add.0,
-        add_normalized_log_pitch: add.1,
-        add_delta_pitch: add.2,
-        add_raw_log_pitch: true,
-        ..Default::default()
+    (contexts, scales, add).prop_map(|(contexts, scales, add)| {
+        ProcessPitchOptions::default()
+            .with_normalization_left_context(contexts.0)
+            .with_normalization_right_context(contexts.1)
+            .with_delta_window(contexts.2)
+            .with_delay(contexts.3)
+            .with_pitch_scale(scales.0)
+            .with_pov_scale(scales.1)
+            .with_pov_offset(scales.2)
+            .with_delta_pitch_scale(scales.3)
+            .with_delta_pitch_noise_stddev(0.0)
+            .with_add_pov_feature(add.0)
+            .with_add_normalized_log_pitch(add.1)
+            .with_add_delta_pitch(add.2)
+            .with_add_raw_log_pitch(true)
     })
 }
 
@@ -475,7 +475,7 @@ fn endless_silence_takes_bounded_memory() {
 
 #[test]
 fn row_stream_equals_whole() {
-    let options = ProcessPitchOptions { delay: 3, normalization_right_context: 5, ..Default::default() };
+    let options = ProcessPitchOptions::default().with_delay(3).with_normalization_right_context(5);
     let processor = PitchProcessor::new(options).unwrap();
     let pitch = Matrix::from_fn(40, 2, |r, c| if c == 0 { (r as f32 * 0.3).sin() } else { 100.0 + r as f32 });
     let whole = processor.process(&pitch, "a").unwrap();
@@ -517,7 +517,7 @@ fn signals_without_pitch_have_frames_and_numbers() {
     let extractor = |options| PitchExtractor::new(options).unwrap();
     let signals = [vec![0.0; 16000], vec![1000.0; 16000], vec![-32768.0; 500], vec![1e30; 4000], vec![], vec![5.0]];
     for snip_edges in [true, false] {
-        let extractor = extractor(PitchExtractionOptions { snip_edges, ..Default::default() });
+        let extractor = extractor(PitchExtractionOptions::default().with_snip_edges(snip_edges));
         for signal in &signals {
             let frames = extractor.compute(&Audio::new(signal, 16000.0)).unwrap();
             assert!(frames.data().iter().all(|x| x.is_finite()));
@@ -541,7 +541,7 @@ fn signals_without_pitch_have_frames_and_numbers() {
 
 #[test]
 fn memory_is_bounded_when_frames_are_discarded() {
-    let options = PitchExtractionOptions { recompute_frame: 100, ..Default::default() };
+    let options = PitchExtractionOptions::default().with_recompute_frame(100);
     let mut stream = PitchExtractor::new(options).unwrap().stream();
     let samples = audio(3, 160_000, 140.0, 16000.0, 20.0);
     let mut largest = 0;
@@ -561,21 +561,21 @@ fn memory_is_bounded_when_frames_are_discarded() {
 fn invalid_options_are_named() {
     let base = PitchExtractionOptions::default;
     let bad = [
-        ("min_f0", PitchExtractionOptions { min_f0: 0.0, ..base() }),
-        ("min_f0", PitchExtractionOptions { min_f0: 500.0, ..base() }),
-        ("max_f0", PitchExtractionOptions { max_f0: 5000.0, ..base() }),
-        ("max_f0", PitchExtractionOptions { max_f0: f32::NAN, ..base() }),
-        ("delta_pitch", PitchExtractionOptions { delta_pitch: 1e-9, ..base() }),
-        ("delta_pitch", PitchExtractionOptions { delta_pitch: -0.1, ..base() }),
-        ("lowpass_cutoff", PitchExtractionOptions { lowpass_cutoff: 2001.0, ..base() }),
-        ("resample_freq", PitchExtractionOptions { resample_freq: f32::INFINITY, ..base() }),
-        ("frame_length_ms", PitchExtractionOptions { frame_length_ms: 1e9, ..base() }),
-        ("frame_length_ms", PitchExtractionOptions { frame_length_ms: 0.1, ..base() }),
-        ("frame_shift_ms", PitchExtractionOptions { frame_shift_ms: 0.1, ..base() }),
-        ("penalty_factor", PitchExtractionOptions { penalty_factor: -0.1, ..base() }),
-        ("upsample_filter_width", PitchExtractionOptions { upsample_filter_width: 0, ..base() }),
-        ("simulate_first_pass_online", PitchExtractionOptions { simulate_first_pass_online: true, ..base() }),
-        ("frames_per_chunk", PitchExtractionOptions { frames_per_chunk: -1, ..base() }),
+        ("min_f0", base().with_min_f0(0.0)),
+        ("min_f0", base().with_min_f0(500.0)),
+        ("max_f0", base().with_max_f0(5000.0)),
+        ("max_f0", base().with_max_f0(f32::NAN)),
+        ("delta_pitch", base().with_delta_pitch(1e-9)),
+        ("delta_pitch", base().with_delta_pitch(-0.1)),
+        ("lowpass_cutoff", base().with_lowpass_cutoff(2001.0)),
+        ("resample_freq", base().with_resample_frequency(f32::INFINITY)),
+        ("frame_length_ms", base().with_frame_length(1e9)),
+        ("frame_length_ms", base().with_frame_length(0.1)),
+        ("frame_shift_ms", base().with_frame_shift(0.1)),
+        ("penalty_factor", base().with_penalty_factor(-0.1)),
+        ("upsample_filter_width", base().with_upsample_filter_width(0)),
+        ("simulate_first_pass_online", base().with_simulate_first_pass_online(true)),
+        ("frames_per_chunk", base().with_frames_per_chunk(-1)),
     ];
     for (name, options) in bad {
         match PitchExtractor::new(options) {
@@ -584,21 +584,19 @@ fn invalid_options_are_named() {
             Ok(_) => panic!("{name} was taken"),
         }
     }
-    let none = ProcessPitchOptions {
-        add_pov_feature: false,
-        add_normalized_log_pitch: false,
-        add_delta_pitch: false,
-        ..Default::default()
-    };
+    let none = ProcessPitchOptions::default()
+        .with_add_pov_feature(false)
+        .with_add_normalized_log_pitch(false)
+        .with_add_delta_pitch(false);
     assert!(PitchProcessor::new(none).is_err());
-    assert!(PitchProcessor::new(ProcessPitchOptions { delay: -1, ..Default::default() }).is_err());
+    assert!(PitchProcessor::new(ProcessPitchOptions::default().with_delay(-1)).is_err());
     assert!(process_pitch(&ProcessPitchOptions::default(), &Matrix::<f32>::zeros(3, 3), "").is_err());
 }
 
 #[test]
 fn reused_workspace_changes_nothing() {
     let plan = |recompute_frame| {
-        PitchExtractor::new(PitchExtractionOptions { recompute_frame, ..Default::default() }).unwrap()
+        PitchExtractor::new(PitchExtractionOptions::default().with_recompute_frame(recompute_frame)).unwrap()
     };
     let extractors = [plan(500), plan(100)];
     let processor = PitchProcessor::new(ProcessPitchOptions::default()).unwrap();

@@ -30,7 +30,7 @@ fn pitch_of_fsdd_is_on_kaldis_lags() {
     // From the project's root, unless the path is absolute.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("fsdd");
     for (name, snip_edges) in [("snip", true), ("nosnip", false)] {
-        let options = PitchExtractionOptions { samp_freq: 8000.0, snip_edges, ..Default::default() };
+        let options = PitchExtractionOptions::default().with_sample_frequency(8000.0).with_snip_edges(snip_edges);
         let extractor = PitchExtractor::new(options).unwrap();
         let mut workspace = PitchWorkspace::default();
         let (mut recordings, mut frames, mut elsewhere, mut farthest) = (0, 0, 0, 0.0_f32);

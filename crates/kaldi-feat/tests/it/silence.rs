@@ -30,7 +30,7 @@ fn assert_kind_is_finite<K: Kind>(extractor: &Extractor<K>, rate: f32, what: &st
         assert_finite(&rows, what);
         assert_finite(&compute_deltas(&DeltaFeaturesOptions::default(), &rows).unwrap(), what);
         for normalize_variance in [false, true] {
-            let options = SlidingWindowCmnOptions { normalize_variance, ..Default::default() };
+            let options = SlidingWindowCmnOptions::default().with_norm_vars(normalize_variance);
             assert_finite(&sliding_window_cmn(&options, &rows).unwrap(), what);
         }
         assert!(compute_vad_energy(&VadEnergyOptions::default(), &rows).unwrap().iter().all(|x| x.is_finite()));
@@ -72,7 +72,7 @@ fn pitch_of_silence_is_finite() {
         let audio = Audio::new(&samples, 16_000.0);
         let pitch = compute_kaldi_pitch(&PitchExtractionOptions::default(), &audio).unwrap();
         assert_finite(&pitch, "pitch");
-        let options = ProcessPitchOptions { delta_pitch_noise_stddev: 0.0, ..Default::default() };
+        let options = ProcessPitchOptions::default().with_delta_pitch_noise_stddev(0.0);
         assert_finite(&process_pitch(&options, &pitch, "key").unwrap(), "processed pitch");
     }
 }

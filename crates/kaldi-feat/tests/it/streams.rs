@@ -104,18 +104,16 @@ fn frame_options() -> impl Strategy<Value = (FrameExtractionOptions, f32)> {
         prop::sample::select(vec![None, Some(11025.0_f32), Some(16000.0), Some(24000.0)]),
     )
         .prop_map(|(samp_freq, (frame_length_ms, frame_shift_ms), dither, flags, full_scale, rate)| {
-            let mut options = FrameExtractionOptions {
-                samp_freq,
-                frame_length_ms,
-                frame_shift_ms,
-                dither,
-                snip_edges: flags.0,
-                round_to_power_of_two: flags.1,
-                full_scale,
-                allow_downsample: true,
-                allow_upsample: true,
-                ..Default::default()
-            };
+            let mut options = FrameExtractionOptions::default()
+                .with_sample_frequency(samp_freq)
+                .with_frame_length(frame_length_ms)
+                .with_frame_shift(frame_shift_ms)
+                .with_dither(dither)
+                .with_snip_edges(flags.0)
+                .with_round_to_power_of_two(flags.1)
+                .with_full_scale(full_scale)
+                .with_allow_downsample(true)
+                .with_allow_upsample(true);
             options.round_to_power_of_two |= options.window_size() % 2 == 1;
             (options, rate.unwrap_or(samp_freq))
         })
@@ -129,16 +127,16 @@ fn log_mel_options() -> impl Strategy<Value = LogMelOptions> {
         (1_i32..6000, 0_i32..3000).prop_map(|(least, more)| [0, least, least + more]),
     ];
     (any::<(bool, bool)>(), lengths, prop::sample::select(vec![(400, 160), (64, 10), (50, 100), (512, 128)])).prop_map(
-        |((reflect, last_frame), [pad_to, min_samples, max_samples], (fft_size, hop))| LogMelOptions {
-            reflect,
-            last_frame,
-            pad_to,
-            min_samples,
-            max_samples,
-            fft_size,
-            hop,
-            num_bins: 10,
-            ..LogMelOptions::whisper(80)
+        |((reflect, last_frame), [pad_to, min_samples, max_samples], (fft_size, hop))| {
+            LogMelOptions::whisper(80)
+                .with_reflect(reflect)
+                .with_last_frame(last_frame)
+                .with_pad_to(pad_to)
+                .with_min_samples(min_samples)
+                .with_max_samples(max_samples)
+                .with_fft_size(fft_size)
+                .with_hop(hop)
+                .with_num_mel_bins(10)
         },
     )
 }
@@ -156,21 +154,21 @@ proptest! {
 
     #[test]
     fn fbank_stream_equals_whole((frame, rate) in frame_options(), use_energy: bool, (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
-        let mut options = FbankOptions { frame, use_energy, ..Default::default() };
+        let mut options = FbankOptions::default().with_frame(frame).with_use_energy(use_energy);
         options.mel.num_bins = 7;
         check_audio(Fbank::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
     #[test]
     fn mfcc_stream_equals_whole((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
-        let mut options = MfccOptions { frame, num_ceps: 7, ..Default::default() };
+        let mut options = MfccOptions::default().with_frame(frame).with_num_ceps(7);
         options.mel.num_bins = 7;
         check_audio(Mfcc::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
     #[test]
     fn plp_stream_equals_whole((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
-        let mut options = PlpOptions { frame, lpc_order: 6, num_ceps: 7, ..Default::default() };
+        let mut options = PlpOptions::default().with_frame(frame).with_lpc_order(6).with_num_ceps(7);
         options.mel.num_bins = 7;
         check_audio(Plp::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
@@ -182,7 +180,7 @@ proptest! {
         (len, seed) in (0_usize..6000, any::<u64>()),
         cuts in cuts(),
     ) {
-        let options = SpectrogramOptions { frame, return_raw_fft, ..Default::default() };
+        let options = SpectrogramOptions::default().with_frame(frame).with_return_raw_fft(return_raw_fft);
         check_audio(Spectrogram::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
@@ -236,7 +234,7 @@ fn saves() -> impl Strategy<Value = Vec<usize>> {
 proptest! {
     #[test]
     fn deltas_stream_equals_whole(features in features(), order in 0_i32..4, window in 1_i32..5, saves in saves()) {
-        let deltas = DeltaFeatures::new(DeltaFeaturesOptions { order, window }).unwrap();
+        let deltas = DeltaFeatures::new(DeltaFeaturesOptions::default().with_delta_order(order).with_delta_window(window)).unwrap();
         let whole = deltas.compute(features.view()).unwrap();
         let dim = features.num_cols();
         check_rows(|| Box::new(deltas.stream(dim)), &features, whole.data(), &saves)?;
@@ -250,7 +248,7 @@ proptest! {
         block_shift in 1_i32..5,
         saves in saves(),
     ) {
-        let options = ShiftedDeltaFeaturesOptions { window, num_blocks, block_shift };
+        let options = ShiftedDeltaFeaturesOptions::default().with_delta_window(window).with_num_blocks(num_blocks).with_block_shift(block_shift);
         let deltas = ShiftedDeltaFeatures::new(options).unwrap();
         let whole = deltas.compute(features.view()).unwrap();
         let dim = features.num_cols();
@@ -273,7 +271,7 @@ proptest! {
         (normalize_variance, center) in any::<(bool, bool)>(),
         saves in saves(),
     ) {
-        let options = SlidingWindowCmnOptions { cmn_window, min_window, normalize_variance, center, ..Default::default() };
+        let options = SlidingWindowCmnOptions::default().with_cmn_window(cmn_window).with_min_cmn_window(min_window).with_norm_vars(normalize_variance).with_center(center);
         let cmn = SlidingWindowCmn::new(options).unwrap();
         let whole = cmn.compute(&features).unwrap();
         let dim = features.num_cols();
@@ -289,12 +287,7 @@ proptest! {
         saves in saves(),
     ) {
         prop_assume!(features.num_rows() > 0);
-        let options = VadEnergyOptions {
-            vad_energy_threshold: 1.0,
-            vad_energy_mean_scale: scale,
-            vad_frames_context,
-            vad_proportion_threshold,
-        };
+        let options = VadEnergyOptions::default().with_vad_energy_threshold(1.0).with_vad_energy_mean_scale(scale).with_vad_frames_context(vad_frames_context).with_vad_proportion_threshold(vad_proportion_threshold);
         let whole = compute_vad_energy(&options, &features).unwrap();
         let dim = features.num_cols();
         check_rows(|| Box::new(VadStream::new(options.clone(), dim).unwrap()), &features, &whole, &saves)?;
@@ -311,13 +304,7 @@ proptest! {
         let dim = features.num_cols();
         let mut global = CmvnStats::new(dim);
         global.accumulate(&Matrix::from_fn(20, dim, |t, d| ((t * 7 + d) % 11) as f32)).unwrap();
-        let options = OnlineCmvnOptions {
-            cmn_window,
-            speaker_frames: 7,
-            global_frames: 5,
-            normalize_variance,
-            ..Default::default()
-        };
+        let options = OnlineCmvnOptions::default().with_cmn_window(cmn_window).with_speaker_frames(7).with_global_frames(5).with_norm_vars(normalize_variance);
         let new = || {
             let mut cmvn = OnlineCmvn::new(options.clone(), global.clone()).unwrap();
             cmvn.set_speaker(Some(global.clone())).unwrap();
@@ -365,7 +352,7 @@ proptest! {
     fn chained_streams_equal_whole(features in features(), saves in saves()) {
         prop_assume!(features.num_rows() > 0);
         let dim = features.num_cols();
-        let cmn = SlidingWindowCmn::new(SlidingWindowCmnOptions { cmn_window: 20, min_window: 5, ..Default::default() }).unwrap();
+        let cmn = SlidingWindowCmn::new(SlidingWindowCmnOptions::default().with_cmn_window(20).with_min_cmn_window(5)).unwrap();
         let deltas = DeltaFeatures::new(DeltaFeaturesOptions::default()).unwrap();
         let splice = Splice::new(3, 1).unwrap();
         let normalised = cmn.compute(&features).unwrap();
@@ -412,18 +399,18 @@ fn rows_at_once_are_those_of_the_whole_recording_where_powers_overflow() {
         // A tone, whose powers overflow first, on noise that is much softer.
         let mut samples: Vec<f32> = (0..4000).map(|i| amplitude * (i as f32 * 0.7).sin()).collect();
         Philox::new(3).add_gaussian(amplitude * 1e-3, 0, &mut samples);
-        let frame = FrameExtractionOptions { dither: 0.0, ..Default::default() };
-        let mut fbank = FbankOptions { frame: frame.clone(), ..Default::default() };
+        let frame = FrameExtractionOptions::default().with_dither(0.0);
+        let mut fbank = FbankOptions::default().with_frame(frame.clone());
         fbank.mel.num_bins = 80;
-        let mfcc = MfccOptions { frame: frame.clone(), ..Default::default() };
-        let plp = PlpOptions { frame: frame.clone(), ..Default::default() };
-        let spectrogram = SpectrogramOptions { frame, ..Default::default() };
+        let mfcc = MfccOptions::default().with_frame(frame.clone());
+        let plp = PlpOptions::default().with_frame(frame.clone());
+        let spectrogram = SpectrogramOptions::default().with_frame(frame);
         check_rows_at_once(Fbank::new(fbank).unwrap(), &samples, "fbank");
         check_rows_at_once(Mfcc::new(mfcc).unwrap(), &samples, "MFCC");
         check_rows_at_once(Plp::new(plp).unwrap(), &samples, "PLP");
         check_rows_at_once(Spectrogram::new(spectrogram).unwrap(), &samples, "spectrogram");
         // Whisper's loudest number of all is not known to a stream.
-        let whisper = LogMelOptions { range: 0.0, whisper_scale: false, ..LogMelOptions::whisper(80) };
+        let whisper = LogMelOptions::whisper(80).with_range(0.0).with_whisper_scale(false);
         check_rows_at_once(LogMel::new(whisper).unwrap(), &samples, "Whisper");
     }
 }

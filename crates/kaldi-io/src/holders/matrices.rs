@@ -5,7 +5,7 @@ use kaldi_matrix::packed::{LowerTriangular, Symmetric};
 use kaldi_matrix::{CompressedMatrix, GeneralMatrix, Matrix, PackedMatrix, SparseMatrix, SparseVector, Vector};
 
 use crate::holders::*;
-use crate::range::{self, Part};
+use crate::range::{self, Span};
 
 /// Implements `Holder` for an object that [`codec`] reads and writes, given its name and overrides
 /// of other methods.
@@ -152,7 +152,7 @@ impl Holder for MatrixHeader {
 }
 
 /// Returns the rows and the columns of a range.
-fn part_of_matrix(range: &str, rows: usize, cols: usize) -> Result<(Part, Part), Error> {
+fn part_of_matrix(range: &str, rows: usize, cols: usize) -> Result<(Span, Span), Error> {
     range::of_matrix(range, rows, cols)
         .ok_or_else(|| Error::Range { range: range.to_owned(), object: format!("a matrix of {rows} x {cols}") })
 }

@@ -18,7 +18,7 @@ pub(super) enum Precision {
 }
 
 impl Precision {
-    pub(super) fn of<T: Real>() -> Self {
+    pub(super) fn for_type<T: Real>() -> Self {
         if size_of::<T>() == size_of::<f32>() { Self::Single } else { Self::Double }
     }
 
@@ -38,11 +38,11 @@ pub(super) enum MatrixKind {
 }
 
 impl MatrixKind {
-    pub(super) fn of(token: &Word) -> Result<Self, CodecError> {
+    pub(super) fn from_token(token: &Word) -> Result<Self, CodecError> {
         match &token.bytes[..] {
             b"FM" => Ok(Self::Full(Precision::Single)),
             b"DM" => Ok(Self::Full(Precision::Double)),
-            _ => compressed::Token::of(token)
+            _ => compressed::Token::from_word(token)
                 .map(Self::Compressed)
                 .ok_or_else(|| token.unexpected("`FM`, `DM`, `CM`, `CM2` or `CM3`, a matrix")),
         }
@@ -50,7 +50,7 @@ impl MatrixKind {
 }
 
 pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, CodecError> {
-    match MatrixKind::of(&r.token("a matrix")?)? {
+    match MatrixKind::from_token(&r.token("a matrix")?)? {
         MatrixKind::Full(precision) => read_full(r, precision),
         MatrixKind::Compressed(token) => Ok(compressed::read(r, token)?.to_matrix()),
     }
@@ -104,11 +104,11 @@ pub(super) fn read_values<T: Real>(
 ) -> Result<Vec<T>, CodecError> {
     let per_chunk = len.min(CHUNK / precision.size());
     let mut values = Vec::with_capacity(per_chunk);
-    let mut other = vec![0; if precision == Precision::of::<T>() { 0 } else { per_chunk * precision.size() }];
+    let mut other = vec![0; if precision == Precision::for_type::<T>() { 0 } else { per_chunk * precision.size() }];
     while values.len() < len {
         let begin = values.len();
         let count = per_chunk.min(len - begin);
-        if precision == Precision::of::<T>() {
+        if precision == Precision::for_type::<T>() {
             values.resize(begin + count, T::ZERO);
             let values = &mut values[begin..];
             r.read_exact(bytes_mut(values), "more elements")?;
@@ -130,7 +130,7 @@ pub(super) fn read_values<T: Real>(
 }
 
 fn bytes_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
-    if Precision::of::<T>() == Precision::Single {
+    if Precision::for_type::<T>() == Precision::Single {
         T::as_f32_mut(values).map_or(&mut [], bytemuck::cast_slice_mut)
     } else {
         T::as_f64_mut(values).map_or(&mut [], bytemuck::cast_slice_mut)
@@ -150,7 +150,7 @@ fn from_little_endian<T: Real>(values: &mut [T]) {
 }
 
 pub(super) fn write_matrix<T: Real>(w: &mut dyn Write, m: SubMatrix<'_, T>) -> io::Result<()> {
-    w.write_all(match Precision::of::<T>() {
+    w.write_all(match Precision::for_type::<T>() {
         Precision::Single => b"FM ",
         Precision::Double => b"DM ",
     })?;
@@ -165,7 +165,7 @@ pub(super) fn write_matrix<T: Real>(w: &mut dyn Write, m: SubMatrix<'_, T>) -> i
 }
 
 pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()> {
-    w.write_all(match Precision::of::<T>() {
+    w.write_all(match Precision::for_type::<T>() {
         Precision::Single => b"FV ",
         Precision::Double => b"DV ",
     })?;

@@ -19,7 +19,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    pub(super) fn of(word: &Word) -> Option<Self> {
+    pub(super) fn from_word(word: &Word) -> Option<Self> {
         match &word.bytes[..] {
             b"CM" => Some(Self::Columns),
             b"CM2" => Some(Self::TwoBytes),

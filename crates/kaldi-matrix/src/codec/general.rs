@@ -17,7 +17,7 @@ impl KaldiRead for GeneralMatrix {
             if token.bytes == b"SM" {
                 return sparse::read_binary_matrix(&mut reader).map(Self::Sparse);
             }
-            return match MatrixKind::of(&token)? {
+            return match MatrixKind::from_token(&token)? {
                 MatrixKind::Full(precision) => read_full(&mut reader, precision).map(Self::Full),
                 MatrixKind::Compressed(token) => compressed::read(&mut reader, token).map(Self::Compressed),
             };

@@ -80,7 +80,7 @@ fn read_binary(r: &mut ByteReader<'_>) -> Result<MatrixHeader, CodecError> {
     }
     let at = r.offset();
     // Number of bytes for each element, and for each column.
-    let (storage, bytes, column_bytes) = match MatrixKind::of(&token)? {
+    let (storage, bytes, column_bytes) = match MatrixKind::from_token(&token)? {
         MatrixKind::Full(Precision::Single) => (MatrixStorage::Single, 4, 0),
         MatrixKind::Full(Precision::Double) => (MatrixStorage::Double, 8, 0),
         MatrixKind::Compressed(Token::Columns) => (MatrixStorage::CompressedColumns, 1, compressed::COLUMN_HEADER),

@@ -24,7 +24,7 @@ impl<T: Real, K> KaldiWrite for PackedMatrix<T, K> {
         if !binary {
             return write_text(w, self);
         }
-        w.write_all(match Precision::of::<T>() {
+        w.write_all(match Precision::for_type::<T>() {
             Precision::Single => b"FP ",
             Precision::Double => b"DP ",
         })?;

@@ -68,7 +68,7 @@ pub(crate) struct Percentiles(pub(crate) [u16; 4]);
 impl Percentiles {
     /// Computes the percentiles of a column with at least one element, which is reordered. Each
     /// percentile is above the one before.
-    pub(super) fn of(scale: Scale, column: &mut [f32]) -> Self {
+    pub(super) fn from_column(scale: Scale, column: &mut [f32]) -> Self {
         let integer = |value: f32| scale.two_bytes(value);
         let ranked: [Option<u16>; 4] = if column.len() >= 5 {
             let quarter = column.len() / 4;
@@ -146,7 +146,7 @@ mod tests {
             if len % 3 == 0 {
                 column = (0..len).map(|i| 100.0 * f32::from(i)).collect();
             }
-            assert_eq!(Percentiles::of(scale, &mut column).0, expected, "{len}");
+            assert_eq!(Percentiles::from_column(scale, &mut column).0, expected, "{len}");
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn percentiles_ascend_even_at_the_upper_end() {
         let scale = Scale { min: 0.0, range: 65535.0 };
         for len in 1..12 {
-            assert_eq!(Percentiles::of(scale, &mut vec![65535.0; len]).0, [65532, 65533, 65534, 65535]);
+            assert_eq!(Percentiles::from_column(scale, &mut vec![65535.0; len]).0, [65532, 65533, 65534, 65535]);
         }
     }
 

@@ -4,10 +4,11 @@
 //! may differ between processors with and without fused multiply-add.
 
 use kaldera_base::kernel;
+use kaldera_base::math::max_lanes;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use crate::kernels::reduce::{max_lanes, sum_f64_lanes};
+use crate::kernels::reduce::sum_f64_lanes;
 
 /// Number of elements whose exponentials are added at once, while they are in the L1 cache.
 const BLOCK: usize = 512;
@@ -17,7 +18,7 @@ const OWN_BLOCK: usize = 128;
 /// A function of lanes. (Not a closure: a closure is compiled for the instruction set only if it is
 /// so small that the compiler inlines it.)
 trait Function<T: Real> {
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
 }
 
 /// e^(x - shift)
@@ -26,7 +27,7 @@ struct Exp<T> {
 }
 impl<T: Real> Function<T> for Exp<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         T::exp_lanes(s, s.sub(x, s.splat(self.shift)))
     }
 }
@@ -38,7 +39,7 @@ struct ExpFrom<T> {
 }
 impl<T: Real> Function<T> for ExpFrom<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         s.select_lt(x, s.splat(self.lowest), s.splat(T::ZERO), T::exp_lanes(s, s.sub(x, s.splat(self.shift))))
     }
 }
@@ -47,7 +48,7 @@ impl<T: Real> Function<T> for ExpFrom<T> {
 struct Scale<T>(T);
 impl<T: Real> Function<T> for Scale<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         s.mul(x, s.splat(self.0))
     }
 }
@@ -56,7 +57,7 @@ impl<T: Real> Function<T> for Scale<T> {
 struct Less<T>(T, T);
 impl<T: Real> Function<T> for Less<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         s.sub(s.sub(x, s.splat(self.0)), s.splat(self.1))
     }
 }
@@ -68,7 +69,7 @@ struct ExpLimited<T> {
 }
 impl<T: Real> Function<T> for ExpLimited<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         T::exp_lanes(s, s.min(s.max(x, s.splat(self.lower)), s.splat(self.upper)))
     }
 }
@@ -77,7 +78,7 @@ impl<T: Real> Function<T> for ExpLimited<T> {
 struct ExpSpecial;
 impl<T: Real> Function<T> for ExpSpecial {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         s.select_lt(x, s.splat(T::ZERO), T::exp_lanes(s, x), s.add(x, s.splat(T::ONE)))
     }
 }
@@ -88,7 +89,7 @@ struct SoftHinge<T> {
 }
 impl<T: Real> Function<T> for SoftHinge<T> {
     #[inline(always)]
-    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+    fn apply<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         let (zero, one, linear_from) = (s.splat(T::ZERO), s.splat(T::ONE), s.splat(self.linear_from));
         let e = T::exp_lanes(s, x);
         // The part of e that 1 + e loses is nearly missing in ln(1 + e) / e, too: e ln(1 + e) / ((1
@@ -130,11 +131,11 @@ pub(crate) fn soft_hinge<T: Real>(x: &mut [T], linear_from: T) {
 fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>) {
     let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
     for x in &mut chunks {
-        s.store(f.of::<S>(s, s.load(x)), x);
+        s.store(f.apply::<S>(s, s.load(x)), x);
     }
     let rest = chunks.into_remainder();
     if !rest.is_empty() {
-        s.store_partial(f.of::<S>(s, s.load_partial(rest, s.splat(T::ZERO))), rest);
+        s.store_partial(f.apply::<S>(s, s.load_partial(rest, s.splat(T::ZERO))), rest);
     }
 }
 

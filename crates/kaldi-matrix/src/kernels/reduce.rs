@@ -6,6 +6,7 @@
 //! address, the machine or the number of threads.
 
 use kaldera_base::kernel;
+use kaldera_base::math::max_lanes;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
@@ -186,31 +187,6 @@ pub(crate) fn max<T: Real>(x: &[T]) -> T {
     dispatch(kernel!(<'a, T: Real>(s: S, x: &'a [T]) -> T {
         max_lanes::<T, S>(T::lanes(s), x, |x| x)
     }))
-}
-
-/// Returns the largest f(x) that is not NaN.
-#[inline(always)]
-pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Vector<T, S>) -> Vector<T, S>) -> T {
-    const VECTORS: usize = 4;
-    let lanes = T::Lanes::<S>::LANES;
-    let lowest = s.splat(-T::INFINITY);
-    let mut most = [lowest; VECTORS];
-    let mut blocks = x.chunks_exact(VECTORS * lanes);
-    for block in &mut blocks {
-        for (i, most) in most.iter_mut().enumerate() {
-            *most = s.max(f(s.load(&block[i * lanes..])), *most);
-        }
-    }
-    let mut all = s.max(s.max(most[0], most[1]), s.max(most[2], most[3]));
-    let mut parts = blocks.remainder().chunks_exact(lanes);
-    for part in &mut parts {
-        all = s.max(f(s.load(part)), all);
-    }
-    if !parts.remainder().is_empty() {
-        let rest = parts.remainder();
-        all = s.max(f(s.load_partial(rest, s.splat(rest[0]))), all);
-    }
-    s.max_lane(all)
 }
 
 /// Returns the index of the smallest number (the first of equal ones), and the number; none if

@@ -79,7 +79,7 @@ impl Case {
 struct Whole(Matrix<f64>);
 
 impl Whole {
-    fn of<T: Real>(m: &Matrix<T>, trans: Trans) -> Self {
+    fn new<T: Real>(m: &Matrix<T>, trans: Trans) -> Self {
         match trans {
             Trans::No => Self(Matrix::from_fn(m.num_rows(), m.num_cols(), |r, c| m[(r, c)].to_f64())),
             Trans::Yes => Self(Matrix::from_fn(m.num_cols(), m.num_rows(), |r, c| m[(c, r)].to_f64())),
@@ -91,7 +91,7 @@ impl Whole {
     }
 
     fn tp<T: Real>(t: &TpMatrix<T>, trans: Trans) -> Self {
-        Self::of(&Matrix::from_fn(t.dim(), t.dim(), |r, c| t[(r, c)]), trans)
+        Self::new(&Matrix::from_fn(t.dim(), t.dim(), |r, c| t[(r, c)]), trans)
     }
 
     fn diag<T: Real>(v: &Vector<T>) -> Self {
@@ -136,7 +136,7 @@ fn additions_to_symmetric_matrices<T: Real>(case: &Case) {
     let m = case.operand::<T>(1, n, k, trans);
     let (s, t, inner) = (case.sp::<T>(2, n), case.tp::<T>(3, n), case.sp::<T>(4, k));
     let (v, w, x) = (case.vector::<T>(5, n), case.vector::<T>(6, n), case.vector::<T>(7, k));
-    let whole = Whole::of(&m, trans);
+    let whole = Whole::new(&m, trans);
     let product = whole.times(&whole.transposed());
     assert!(sp_becomes(case, &product, |to| to.add_mat2(alpha, &m, trans, beta)));
     let product = whole.times(&Whole::sp(&inner)).times(&whole.transposed());
@@ -170,7 +170,7 @@ fn products_of_matrices<T: Real>(case: &Case) {
     let (t, u) = (case.tp::<T>(3, n), case.tp::<T>(4, n));
     let (left, right) = (case.operand::<T>(5, k, n, trans), case.operand::<T>(6, n, k, other));
     let (wa, wb) = (Whole::sp(&a), Whole::sp(&b));
-    let (wl, wr) = (Whole::of(&left, trans), Whole::of(&right, other));
+    let (wl, wr) = (Whole::new(&left, trans), Whole::new(&right, other));
     let product = wa.times(&wr);
     assert!(matrix_becomes(case, &product, |to| to.add_sp_mat(alpha, &a, &right, other, beta)));
     let product = wl.times(&wb);
@@ -198,7 +198,7 @@ fn products_of_matrices<T: Real>(case: &Case) {
     let lower: f64 = (0..n).flat_map(|r| (0..=r).map(move |c| (r, c))).map(|i| wa.0[i] * wb.0[i]).sum();
     assert!(near(trace_sp_sp_lower(&a, &b).unwrap(), lower));
     let square = case.matrix::<T>(8, n, n);
-    assert!(near(trace_sp_mat(&a, &square).unwrap(), wa.times(&Whole::of(&square, Trans::No)).trace()));
+    assert!(near(trace_sp_mat(&a, &square).unwrap(), wa.times(&Whole::new(&square, Trans::No)).trace()));
     let product = wl.times(&wb).times(&wr);
     assert!(near(trace_mat_sp_mat(&left, trans, &b, &right, other).unwrap(), product.trace()));
     let product = product.times(&Whole::sp(&small));

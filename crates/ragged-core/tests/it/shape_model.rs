@@ -14,7 +14,7 @@ use Tree::{Leaf, List};
 
 impl Tree {
     /// The tree of a shape whose elements have these numbers.
-    fn of(shape: &RaggedShape, numbers: impl IntoIterator<Item = i64>) -> Self {
+    fn from_shape(shape: &RaggedShape, numbers: impl IntoIterator<Item = i64>) -> Self {
         let mut level: Vec<Tree> = numbers.into_iter().map(Leaf).collect();
         assert_eq!(level.len(), shape.num_elements());
         for axis in (1..shape.num_axes()).rev() {
@@ -26,7 +26,7 @@ impl Tree {
 
     /// With the elements of the shape numbered from 0.
     fn numbered(shape: &RaggedShape) -> Self {
-        Self::of(shape, 0..shape.num_elements() as i64)
+        Self::from_shape(shape, 0..shape.num_elements() as i64)
     }
 
     /// Without the numbers of the leaves.
@@ -100,7 +100,7 @@ fn check(shape: &RaggedShape) {
 fn same<N: Copy + Into<i64>>(shape: &RaggedShape, numbers: &[N], num_axes: usize, model: &Tree) {
     check(shape);
     assert_eq!(shape.num_axes(), num_axes);
-    assert_eq!(&Tree::of(shape, numbers.iter().map(|&number| number.into())), model);
+    assert_eq!(&Tree::from_shape(shape, numbers.iter().map(|&number| number.into())), model);
 }
 
 /// The same for a shape alone.
@@ -129,7 +129,7 @@ fn flags(bits: &[bool], len: usize) -> Vec<bool> {
 /// The trees of shapes with the numbers of merge maps.
 fn merged_trees(shapes: &[RaggedShape]) -> Vec<Tree> {
     let numbers = |(source, shape): (usize, &RaggedShape)| {
-        Tree::of(shape, (0..shape.num_elements()).map(|index| (index * shapes.len() + source) as i64))
+        Tree::from_shape(shape, (0..shape.num_elements()).map(|index| (index * shapes.len() + source) as i64))
     };
     shapes.iter().enumerate().map(numbers).collect()
 }

@@ -22,7 +22,7 @@ impl<T: Real> Adam<T> {
     /// let (mut layer, gradient) = (Linear::<f32>::zeros(1, 1), Linear::zeros(1, 1));
     /// let mut adam = Adam::new(AdamOptions::default())?;
     /// adam.step(&mut layer, &gradient)?;
-    /// let mut checkpoint = ParameterStore::of(&layer);
+    /// let mut checkpoint = ParameterStore::from_parameters(&layer);
     /// adam.save_moments("adam.", &layer, &mut checkpoint)?;
     ///
     /// let mut again = Adam::new(AdamOptions::default())?;
@@ -111,7 +111,7 @@ mod tests {
         for before in [0, 1, 5] {
             let (mut layer_a, mut adam_a) = (layer(1), Adam::new(AdamOptions::default()).unwrap());
             (0..before).for_each(|i| adam_a.step(&mut layer_a, &layer(10 + i)).unwrap());
-            let mut store = ParameterStore::of(&layer_a);
+            let mut store = ParameterStore::from_parameters(&layer_a);
             adam_a.save_moments("adam.", &layer_a, &mut store).unwrap();
             let store = ParameterStore::from_bytes(&store.to_bytes().unwrap()).unwrap();
 

@@ -23,7 +23,7 @@ const MEMORY: &str = "safetensors in memory";
 ///
 /// let mut layer = Linear::<f32>::zeros(3, 2);
 /// uniform(&mut layer, 0.5, 7);
-/// let bytes = ParameterStore::of(&layer).to_bytes()?;
+/// let bytes = ParameterStore::from_parameters(&layer).to_bytes()?;
 ///
 /// let mut again = Linear::zeros(3, 2);
 /// ParameterStore::from_bytes(&bytes)?.copy_to("", &mut again)?;
@@ -57,7 +57,7 @@ impl<T: Real> ParameterStore<T> {
     }
 
     /// Copies all parameters.
-    pub fn of(parameters: &(impl Parameters<T> + ?Sized)) -> Self {
+    pub fn from_parameters(parameters: &(impl Parameters<T> + ?Sized)) -> Self {
         let tensor = |Named { name, shape, values }: Named<&[T]>| (name, Tensor { shape, values: values.to_vec() });
         Self { tensors: parameters.named().into_iter().map(tensor).collect(), others: BTreeMap::new() }
     }

@@ -69,7 +69,7 @@ where
         step(&mut model, &gradient);
     }
     // What was learnt survives a file.
-    let bytes = ParameterStore::of(&model).to_bytes().unwrap();
+    let bytes = ParameterStore::from_parameters(&model).to_bytes().unwrap();
     let after = count(&model);
     uniform(&mut model, 0.5, 4);
     ParameterStore::from_bytes(&bytes).unwrap().copy_to("", &mut model).unwrap();

@@ -25,7 +25,7 @@ pub trait NpyElement: Element + sealed::Sealed {
 impl NpyType {
     /// The type of files that hold such elements.
     #[must_use]
-    pub fn of<T: NpyElement>() -> Self {
+    pub fn for_type<T: NpyElement>() -> Self {
         T::TYPE
     }
 }

@@ -117,7 +117,7 @@ pub enum HeaderProblem {
 /// assert_eq!((&header.shape()[..], header.order()), (&[2, 3][..], Order::C));
 /// assert_eq!(
 ///     (header.element(), header.element().to_string()),
-///     (NpyType::of::<i64>(), "i8".into())
+///     (NpyType::for_type::<i64>(), "i8".into())
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

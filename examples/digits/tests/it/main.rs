@@ -32,7 +32,7 @@ fn all(corpus: &Corpus) -> Vec<usize> {
 /// The weights after so many epochs.
 fn learn(trainer: &mut Trainer<'_>, epochs: usize) -> ParameterStore<f32> {
     (0..epochs).for_each(|_| assert!(trainer.learn_epoch(|_, _, _| {}).unwrap().loss.is_finite()));
-    ParameterStore::of(trainer.network())
+    ParameterStore::from_parameters(trainer.network())
 }
 
 #[test]

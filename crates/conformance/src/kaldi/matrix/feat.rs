@@ -20,7 +20,7 @@ pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         "feat.NumFrames" => {
             let num_samples: Vec<usize> = r.plain("num_samples")?;
             let snip = FrameExtractionOptions::default();
-            let whole = FrameExtractionOptions { snip_edges: false, ..Default::default() };
+            let whole = FrameExtractionOptions::default().with_snip_edges(false);
             let of_each = |count: &dyn Fn(usize) -> usize| num_samples.iter().map(|&n| count(n)).collect::<Vec<_>>();
             let first: Vec<_> = (0..4).map(|f| whole.first_sample_of_frame(f)).collect();
             Ok(Answer::new()
@@ -32,7 +32,7 @@ pub(super) fn run<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         "feat.WindowSize" => window_size(r),
         "feat.window" => {
             // At 1000 samples a second, a millisecond is a sample.
-            let mut options = FrameExtractionOptions { samp_freq: 1000.0, ..Default::default() };
+            let mut options = FrameExtractionOptions::default().with_sample_frequency(1000.0);
             options.frame_length_ms = f32::from(r.plain::<u16>("length")?);
             options.window_type.set(&r.plain::<String>("type")?)?;
             Ok(Answer::new().numbers("w", &options.window_function()))
@@ -64,12 +64,10 @@ fn window_size<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         padded: usize,
     }
     let holds = r.out.plain::<Vec<Case>>("cases")?.iter().all(|case| {
-        let options = FrameExtractionOptions {
-            samp_freq: case.samp_freq,
-            frame_length_ms: case.len_ms,
-            frame_shift_ms: case.shift_ms,
-            ..Default::default()
-        };
+        let options = FrameExtractionOptions::default()
+            .with_sample_frequency(case.samp_freq)
+            .with_frame_length(case.len_ms)
+            .with_frame_shift(case.shift_ms);
         let came = (options.window_size(), options.window_shift(), options.padded_window_size());
         came == (case.size, case.shift, case.padded)
     });
@@ -82,17 +80,13 @@ fn mel_banks<T: Real>(r: &Record<'_, T>) -> Result<Answer, Stop> {
         first: usize,
         w: Vec<f32>,
     }
-    let frame = FrameExtractionOptions {
-        samp_freq: r.plain("samp_freq")?,
-        round_to_power_of_two: r.plain("round_to_power_of_two")?,
-        ..Default::default()
-    };
-    let options = MelBanksOptions {
-        num_bins: r.plain("num_bins")?,
-        low_freq: r.plain("low_freq")?,
-        high_freq: r.plain("high_freq")?,
-        ..Default::default()
-    };
+    let frame = FrameExtractionOptions::default()
+        .with_sample_frequency(r.plain("samp_freq")?)
+        .with_round_to_power_of_two(r.plain("round_to_power_of_two")?);
+    let options = MelBanksOptions::default()
+        .with_num_mel_bins(r.plain("num_bins")?)
+        .with_low_freq(r.plain("low_freq")?)
+        .with_high_freq(r.plain("high_freq")?);
     let banks = MelBanks::new(&options, &frame, r.plain("vtln_warp")?)?;
     let expected: Vec<Bin> = r.out.plain("bins")?;
     let loudness: Vec<f32> = banks.center_freqs().iter().map(|&hz| equal_loudness(hz)).collect();

@@ -86,7 +86,9 @@ impl FstFile {
     pub(super) fn write(&self, name: &str) -> Result<(), CliError> {
         let in_vain = |error| in_file(name, &error);
         match self.format {
-            Format::K2 => write_bytes(name, K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.as_bytes()),
+            Format::K2 => {
+                write_bytes(name, K2Text::for_graph(&self.graph).print(&self.graph).map_err(in_vain)?.as_bytes())
+            }
             Format::Text => {
                 let acceptor = self.graph.attributes().get(AUX_LABELS).is_none();
                 let text =

@@ -81,8 +81,8 @@ pub(crate) fn linear_predictor<S: Simd>(
         e = s.max(s.mul(s.splat(LEAST_ERROR), before), s.neg_mul_add(step.taken, last_forward, before));
         for (f, b) in forward[i + 1..].iter_mut().zip(&mut backward[i + 1..]) {
             let (this_forward, this_backward) = (*f, *b);
-            *f = step.of(s, this_forward, this_backward);
-            *b = step.of(s, last_backward, last_forward);
+            *f = step.apply(s, this_forward, this_backward);
+            *b = step.apply(s, last_backward, last_forward);
             (last_forward, last_backward) = (this_forward, this_backward);
         }
         if let Some(error) = &mut error {
@@ -144,7 +144,7 @@ impl<S: Simd> SchurStep<S> {
 
     /// Returns x - f / e y, times the common factor of all numbers.
     #[inline(always)]
-    fn of(&self, s: S, x: S::F32, y: S::F32) -> S::F32 {
+    fn apply(&self, s: S, x: S::F32, y: S::F32) -> S::F32 {
         s.neg_mul_add(self.taken, y, s.mul(self.kept, x))
     }
 }

@@ -54,7 +54,7 @@ impl Power {
 
     /// Computes x^p of numbers that are not negative.
     #[inline(always)]
-    pub(crate) fn of<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
+    pub(crate) fn apply<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
         let power = if self.fast { self.of_positive(s, x) } else { exp(s, s.mul(ln(s, x), s.splat(self.p))) };
         s.select_lt(s.splat(0.0), x, power, s.splat(self.of_zero))
     }
@@ -125,7 +125,7 @@ mod tests {
             let Self(power, numbers) = self;
             let mut powers = numbers.to_vec();
             for v in powers.chunks_mut(S::LANES) {
-                s.store_partial(power.of(s, s.load_partial(v, s.splat(1.0))), v);
+                s.store_partial(power.apply(s, s.load_partial(v, s.splat(1.0))), v);
             }
             powers
         }
