@@ -159,7 +159,7 @@ impl TranscriptOptions {
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
             ("", "") => self.default_format,
-            (name, output) => Format::of(name, output, is_folder, inputs)?,
+            (name, output) => Format::select(name, output, is_folder, inputs)?,
         };
         let outputs = match is_folder {
             true => files_of_each(output, format, inputs)?,

@@ -269,7 +269,7 @@ impl Model<'_> {
             (None, None) => self.ctc_search(lexicon.as_deref(), &vocabulary)?,
         };
         let topology = self.topology();
-        let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::of_search(search, vocabulary) };
+        let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::from_search(search, vocabulary) };
         decoder.check_columns(columns).map_err(|error| self.refuse("network", error.to_string()))?;
         decoder.with_times(times).map_err(|error| self.refuse("frame-shift", error.to_string()))
     }
@@ -581,7 +581,7 @@ fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), Stri
 impl From<CtcDecoder<NgramModel>> for AnyDecoder {
     fn from(decoder: CtcDecoder<NgramModel>) -> Self {
         let vocabulary = decoder.vocabulary().clone();
-        Self::of_search(Search::Ctc(Box::new(decoder)), vocabulary)
+        Self::from_search(Search::Ctc(Box::new(decoder)), vocabulary)
     }
 }
 
@@ -648,13 +648,13 @@ impl AnyDecoder {
         Ok(decoder.with_files(model.files_of_decoder()))
     }
 
-    fn of_search(search: Search, vocabulary: Vocabulary) -> Self {
+    fn from_search(search: Search, vocabulary: Vocabulary) -> Self {
         Self { search, vocabulary, spellings: Spellings::new(), topology: Topology::Ctc, merge: None, files: vec![] }
     }
 
     /// Makes a search in a decoding graph, whose input labels are the tokens of this vocabulary.
     pub fn from_graph(recognizer: GraphRecognizer, vocabulary: Vocabulary) -> Self {
-        Self::of_search(Search::Graph(Box::new(recognizer)), vocabulary)
+        Self::from_search(Search::Graph(Box::new(recognizer)), vocabulary)
     }
 
     /// Makes a search over the rows of a transducer's encoder, which is the
@@ -675,7 +675,7 @@ impl AnyDecoder {
         let is_greedy = options.beam == 1 && hot_words.is_none();
         let predictor = Box::new(predictor);
         let search = TransducerSearch::new(predictor, durations, &vocabulary, hot_words, options, is_greedy)?;
-        Ok(Self::of_search(Search::Transducer(Box::new(search)), vocabulary))
+        Ok(Self::from_search(Search::Transducer(Box::new(search)), vocabulary))
     }
 
     /// Sets the length of frames.
