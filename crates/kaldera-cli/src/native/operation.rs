@@ -13,7 +13,7 @@ use crate::{Call, HELP, USAGE, VERSION, log};
 use kaldera::similar::did_you_mean;
 
 /// A tool whose first argument names an operation.
-pub(super) struct OperationTool<W: 'static> {
+pub(super) struct OperationTool<R: 'static> {
     pub(super) name: &'static str,
     /// Optional prefix of the names of operations: OpenFst's `fstcompose` is also `compose`.
     pub(super) prefix: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct OperationTool<W: 'static> {
 }
 
 /// One of the operations of a tool. `R` is the function that carries it out.
-pub(super) struct Operation<W: 'static> {
+pub(super) struct Operation<R: 'static> {
     pub(super) name: &'static str,
     /// A one-line description, the usage, and optional further text.
     pub(super) usage: &'static str,

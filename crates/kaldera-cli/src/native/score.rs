@@ -83,7 +83,7 @@ impl Format {
             "ctm" => [Self::Ctm; 2],
             "text" => [Self::Text; 2],
             "jsonl" => [Self::Jsonl; 2],
-            _ => names.map(Self::of),
+            _ => names.map(Self::from_name),
         }
     }
 }

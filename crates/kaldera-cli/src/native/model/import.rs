@@ -42,7 +42,7 @@ struct Said {
 }
 
 impl Said {
-    fn from_options(given: &Given) -> Result<Self, CliError> {
+    fn of(given: &Given) -> Result<Self, CliError> {
         const NORMALIZE: [&str; 3] = ["none", "per_feature", "samples"];
         let preset = match &*given.preset {
             "" => None,
@@ -86,7 +86,7 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
         "" => Runtime::default(),
         name => name.parse().map_err(|error| CliError::Usage(format!("option --runtime: {error}")))?,
     };
-    let said = Said::from_options(given)?;
+    let said = Said::of(given)?;
     let export = export_of(source)?;
     let network = &export.network;
     let beside = network.parent().unwrap_or(Path::new("")).join("tokens.txt");
