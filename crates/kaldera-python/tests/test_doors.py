@@ -251,6 +251,9 @@ def recognition(folder):
         return live.accept_waveform(audio), live.partial(), live.input_finished()
 
     yield "live recogniser", live, AUDIO
+    decoder = kaldera.Decoder(folder)
+    yield "decode", decoder.decode, -np.abs(LOGITS[0])
+    yield "align log-probabilities", lambda log_probs: decoder.align(log_probs, "yes"), -np.abs(LOGITS[0])
 
 
 def tensors():
