@@ -118,11 +118,6 @@ impl DecodingOptions {
     pub(super) fn hot_words(&self) -> &[HotWord] {
         self.hotwords.as_deref().unwrap_or_default()
     }
-
-    /// Returns the bonus of hot words that have none of their own.
-    pub(super) fn hotword_weight(&self) -> f64 {
-        self.hotword_weight.unwrap_or(CtcDecoderOptions::default().hotword_weight)
-    }
 }
 
 /// Hot words as the lines that [`HotWord`] reads.
@@ -365,7 +360,7 @@ impl Model<'_> {
             && lexicon.is_none();
         let mut ctc = CtcDecoderOptions::default().with_n_best(options.num_hypotheses());
         ctc.lm_weight = options.lm_weight.unwrap_or(ctc.lm_weight);
-        ctc.hotword_weight = options.hotword_weight();
+        ctc.hotword_weight = options.hotword_weight.unwrap_or(ctc.hotword_weight);
         ctc = if plain {
             // The best token of each frame.
             ctc.with_beam_size(1).with_beam_size_token(Some(1)).with_log_add(false).with_word_score(0.0)

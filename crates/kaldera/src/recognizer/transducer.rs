@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fsa::graphs::ContextGraph;
 use kaldera_decoder::align::TranscriptWord;
-use kaldera_decoder::ctc::NoModel;
+use kaldera_decoder::ctc::{CtcDecoderOptions, NoModel};
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
     forced_align,
@@ -114,7 +114,8 @@ impl Model<'_> {
             true => None,
             false => {
                 let hotwords = self.spelled_hotwords(|phrase| vocabulary.tokenize(phrase))?;
-                let graph = vocabulary.hot_words(hotwords, options.hotword_weight());
+                let weight = options.hotword_weight.unwrap_or(CtcDecoderOptions::default().hotword_weight);
+                let graph = vocabulary.hot_words(hotwords, weight);
                 Some(graph.map_err(|error| self.refuse("decoding.hotwords", error.to_string()))?)
             }
         };
