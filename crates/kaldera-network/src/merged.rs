@@ -62,6 +62,11 @@ impl Merge {
         }
     }
 
+    /// Returns the number of outputs before the merge.
+    pub fn num_outputs(&self) -> usize {
+        self.num_outputs
+    }
+
     /// Returns the number of tokens.
     pub fn num_tokens(&self) -> usize {
         self.outputs.len()

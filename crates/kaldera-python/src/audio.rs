@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::{exception, value_error};
 use crate::files::{rate_of, refuse_pipe, samples_of};
-use crate::samples::Channels;
+use crate::samples::{channel_choice, taken};
 use crate::threads;
 
 /// The samples of an audio file, [samples] or [samples, channels], and its sample rate in Hz; of a
@@ -27,8 +27,8 @@ pub(crate) fn read_audio<'py>(
     as_floats: bool,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let options = ReadOptions::default().with_allow_truncated(allow_truncated);
-    let channels = Channels::of(channel)?;
-    let convert = |recording| channels.take(recording, sample_rate);
+    let choice = channel_choice(channel)?;
+    let convert = |recording| taken(recording, choice, sample_rate);
     let recording = match source.cast::<PyBytes>() {
         Ok(bytes) => {
             let bytes = bytes.as_bytes();

@@ -8,6 +8,7 @@ mod arguments;
 mod attributes;
 mod audio;
 mod automata;
+mod decoder;
 mod dense;
 mod errors;
 mod features;
@@ -76,6 +77,7 @@ fn _kaldera(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(losses::mutual_information_recursion, module)?)?;
     module.add_function(wrap_pyfunction!(losses::get_rnnt_prune_ranges, module)?)?;
     module.add_function(wrap_pyfunction!(losses::forced_align, module)?)?;
+    module.add_class::<decoder::Decoder>()?;
     module.add_class::<recognizer::Recognizer>()?;
     module.add_class::<recognizer::Stream>()?;
     module.add_class::<live::Live>()?;

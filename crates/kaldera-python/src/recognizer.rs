@@ -1,20 +1,20 @@
 //! Recognition with the model of a folder.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kaldera::decoder::score::{Rules, Units, score_words};
 use kaldera::feat::Audio;
-use kaldera::recognizer::{DecodingOptions, PauseOptions, RecognizerStream};
+use kaldera::recognizer::{PauseOptions, RecognizerStream};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arguments::{Count, did_you_mean, list};
-use crate::errors::{exception, value_error};
+use crate::arguments::{Count, list};
+use crate::decoder::{changes, check_folder};
+use crate::errors::exception;
 use crate::live::Live;
-use crate::results::{Guess, Part, ended, guesses, parts};
+use crate::results::{Guess, Part, ended, guesses, parts, texts};
 use crate::samples::{Channel, Given, audio, channels, warn_of_scale};
 use crate::threads;
 
@@ -29,23 +29,10 @@ impl Recognizer {
     /// `options` are the options of decoding as JSON.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, options: &str) -> PyResult<Self> {
-        let description = folder.join("model.toml");
-        if let Err(source) = File::open(&description) {
-            return Err(exception(kaldera::io::Error::Open { name: description.display().to_string(), source }));
-        }
-        let mut failed = None;
-        let change = |described: DecodingOptions| match overlaid(&described, options) {
-            Ok(changed) => changed,
-            Err(error) => {
-                failed = Some(error);
-                described
-            }
-        };
-        let opened = threads::detach(py, || kaldera::Recognizer::open_with(&folder, change))?.map_err(exception);
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        Ok(Self { inner: Arc::new(opened?) })
+        check_folder(&folder)?;
+        let changes = changes(py, options)?;
+        let open = || kaldera::Recognizer::open_with(&folder, |described| described.with_changes(changes));
+        Ok(Self { inner: Arc::new(threads::detach(py, open)?.map_err(exception)?) })
     }
 
     /// Samples per second that the model was trained for.
@@ -57,9 +44,7 @@ impl Recognizer {
     /// The texts of the network's tokens, by their numbers.
     #[getter]
     fn tokens(&self) -> Vec<String> {
-        let vocabulary = self.inner.vocabulary();
-        let numbers = 0..i32::try_from(vocabulary.len()).unwrap_or(i32::MAX);
-        numbers.map(|id| vocabulary.text(id).to_owned()).collect()
+        texts(self.inner.vocabulary())
     }
 
     fn _transcribe<'py>(
@@ -113,23 +98,6 @@ impl Recognizer {
     fn _live(&self, rate: f32) -> PyResult<Live> {
         Live::new(Arc::clone(&self.inner), rate)
     }
-}
-
-/// Options with some of them changed.
-fn overlaid(described: &DecodingOptions, changes: &str) -> PyResult<DecodingOptions> {
-    let wrong = |error| value_error(format!("options of decoding: {error}"));
-    let mut all = serde_json::to_value(described).map_err(wrong)?;
-    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(wrong)?;
-    let Some(options) = all.as_object_mut() else { return Ok(described.clone()) };
-    for (name, value) in changes {
-        let Some(place) = options.get_mut(&name.replace('_', "-")) else {
-            let names: Vec<String> = options.keys().map(|name| name.replace('-', "_")).collect();
-            let hint = Python::attach(|py| did_you_mean(py, &name, &names))?;
-            return Err(value_error(format!("there is no option '{name}'{hint}: there are {}", names.join(", "))));
-        };
-        *place = value;
-    }
-    serde_json::from_value(all).map_err(wrong)
 }
 
 /// Recognition while samples come.

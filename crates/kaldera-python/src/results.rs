@@ -1,6 +1,6 @@
 //! Results of recognition, as Python gets them.
 
-use kaldera::decoder::{Recognition, Segment};
+use kaldera::decoder::{Recognition, Segment, Vocabulary};
 use pyo3::prelude::*;
 
 use crate::errors::value_error;
@@ -21,6 +21,12 @@ pub(crate) fn guesses(result: &Recognition) -> Vec<Guess> {
         (hypothesis.scores.total(), parts(&hypothesis.words), parts(&hypothesis.tokens))
     };
     result.hypotheses.iter().map(guess).collect()
+}
+
+/// The texts of tokens, by their numbers.
+pub(crate) fn texts(vocabulary: &Vocabulary) -> Vec<String> {
+    let numbers = 0..i32::try_from(vocabulary.len()).unwrap_or(i32::MAX);
+    numbers.map(|id| vocabulary.text(id).to_owned()).collect()
 }
 
 /// The error of a stream that is used after its end.

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use kaldera::Recording;
+use kaldera::audio::ChannelChoice;
 use kaldi_feat::{Audio, Samples};
 use numpy::{Ix1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods, dtype};
 use pyo3::exceptions::PyUserWarning;
@@ -10,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes};
 
 use crate::arguments::{Array, describe};
-use crate::errors::value_error;
+use crate::errors::{exception, value_error};
 
 /// The channels that a recording may have, as in files.
 const MAX_CHANNELS: usize = 256;
@@ -18,39 +19,35 @@ const MAX_CHANNELS: usize = 256;
 /// An array, and which of its channels is taken.
 pub(crate) type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
-/// The channels to take of a recording.
-#[derive(Clone, Copy)]
-pub(crate) enum Channels {
-    All,
-    /// Counted from 0.
-    One(usize),
-    Mean,
+/// The channel that Python chooses, a number or `"mean"`.
+pub(crate) fn channel_choice(channel: Option<&Bound<'_, PyAny>>) -> PyResult<Option<ChannelChoice>> {
+    let Some(channel) = channel else { return Ok(None) };
+    if let Ok(number) = channel.extract::<usize>() {
+        return Ok(Some(number.into()));
+    }
+    if channel.extract::<String>().is_ok_and(|text| text == "mean") {
+        return Ok(Some(ChannelChoice::Mean));
+    }
+    Err(value_error(format!("channel={} can't be: it must be a number from 0, or 'mean'", channel.repr()?)))
 }
 
-impl Channels {
-    pub(crate) fn of(channel: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(channel) = channel else { return Ok(Self::All) };
-        if let Ok(number) = channel.extract::<usize>() {
-            return Ok(Self::One(number));
-        }
-        if channel.extract::<String>().is_ok_and(|text| text == "mean") {
-            return Ok(Self::Mean);
-        }
-        Err(value_error(format!("channel={} can't be: it must be a number from 0, or 'mean'", channel.repr()?)))
-    }
-
-    /// These of a recording, resampled if there is a rate in Hz.
-    pub(crate) fn take(self, recording: Recording, sample_rate: Option<f32>) -> Result<Recording, kaldera::audio::Error> {
-        let chosen = match (self, sample_rate) {
-            (Self::Mean, Some(sample_rate)) => return recording.into_mono(sample_rate),
-            (Self::Mean, None) if recording.num_channels() > 1 => recording.mean(),
-            (Self::One(channel), _) if channel > 0 || recording.num_channels() > 1 => recording.channel(channel)?,
-            _ => recording,
-        };
-        match sample_rate {
-            Some(sample_rate) => chosen.resample(sample_rate),
-            None => Ok(chosen),
-        }
+/// The channel of a recording, or all channels, resampled if there is a rate in Hz.
+pub(crate) fn taken(
+    recording: Recording,
+    choice: Option<ChannelChoice>,
+    sample_rate: Option<f32>,
+) -> Result<Recording, kaldera::audio::Error> {
+    let channel = choice.map(|choice| choice.index(recording.num_channels())).transpose()?;
+    let chosen = match (channel, sample_rate) {
+        (Some(None), Some(sample_rate)) => return recording.into_mono(sample_rate),
+        (Some(_), _) if recording.num_channels() == 1 => recording,
+        (Some(Some(channel)), _) => recording.channel(channel)?,
+        (Some(None), None) => recording.mean(),
+        (None, _) => recording,
+    };
+    match sample_rate {
+        Some(sample_rate) => chosen.resample(sample_rate),
+        None => Ok(chosen),
     }
 }
 
@@ -106,7 +103,7 @@ impl<'py> Channel<'py> {
             (b'i' | b'u' | b'f' | b'b', _) => Scale::Known,
             _ => return Err(no_audio(audio)),
         };
-        let array = one_channel(&array, Channels::of(channel.as_ref())?)?;
+        let array = one_channel(&array, channel_choice(channel.as_ref())?)?;
         if scale == 1.0 && array.dtype().is_equiv_to(&dtype::<i16>(py)) {
             return Ok(Self { values: Values::I16(array.extract()?), of });
         }
@@ -156,7 +153,10 @@ fn no_audio(audio: &Bound<'_, PyAny>) -> PyErr {
 }
 
 /// One channel of an array, which then has one axis.
-fn one_channel<'py>(array: &Bound<'py, PyUntypedArray>, channel: Channels) -> PyResult<Bound<'py, PyUntypedArray>> {
+fn one_channel<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+    choice: Option<ChannelChoice>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
     let shape = array.shape();
     let axis = match *shape {
         [_] => None,
@@ -171,13 +171,10 @@ fn one_channel<'py>(array: &Bound<'py, PyUntypedArray>, channel: Channels) -> Py
     if channels == 0 {
         return Err(value_error(format!("this array has the shape {shape:?}, which is of no channel")));
     }
-    let wanted = match channel {
-        Channels::One(wanted) if wanted >= channels => {
-            return Err(value_error(format!("there is no channel {wanted}: the recording has {channels}")));
-        }
-        Channels::One(wanted) => wanted,
-        Channels::All | Channels::Mean if channels == 1 => 0,
-        Channels::All => {
+    let wanted = match choice.map(|choice| choice.index(channels)).transpose().map_err(exception)? {
+        None | Some(None) if channels == 1 => 0,
+        Some(Some(wanted)) => wanted,
+        None => {
             let (first, mean) = if axis == Some(0) { ("audio[0]", 0) } else { ("audio[:, 0]", 1) };
             return Err(value_error(format!(
                 "this array has the shape {shape:?}, which is {channels} channels of {} samples: choose one, as \
@@ -185,7 +182,7 @@ fn one_channel<'py>(array: &Bound<'py, PyUntypedArray>, channel: Channels) -> Py
                 shape[1 - mean]
             )));
         }
-        Channels::Mean => {
+        Some(None) => {
             let floats = [("dtype", "float32")].into_py_dict(array.py())?;
             return Ok(array.call_method("mean", (axis,), Some(&floats))?.cast_into()?);
         }

@@ -251,6 +251,9 @@ def recognition(folder):
         return live.accept_waveform(audio), live.partial(), live.input_finished()
 
     yield "live recogniser", live, AUDIO
+    decoder = kaldera.Decoder(folder)
+    yield "decode", decoder.decode, -np.abs(LOGITS[0])
+    yield "align log-probabilities", lambda log_probs: decoder.align(log_probs, "yes"), -np.abs(LOGITS[0])
 
 
 def tensors():
@@ -417,7 +420,7 @@ def test_channels_are_first_or_last_where_the_shape_tells():
         kaldera.fbank(np.zeros((300, 400), np.int16), channel=0)
     with pytest.raises(ValueError, match=r"\[2, 200\], which may be"):
         kaldera.fbank(AUDIO[:400].reshape(2, 200), channel=0)
-    with pytest.raises(ValueError, match="no channel 2: the recording has 2"):
+    with pytest.raises(ValueError, match="no channel 2 among its 2"):
         kaldera.fbank(stereo.T, channel=2)
     assert kaldera.fbank(np.zeros((0, 2), np.int16), channel=1).shape == (0, 23)
 

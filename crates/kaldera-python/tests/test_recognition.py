@@ -60,6 +60,36 @@ def test_words_are_aligned_in_order(model):
         kaldera.Recognizer(model).align(audio(), "yes perhaps", 16000)
 
 
+def test_log_probabilities_are_decoded_without_a_network(model):
+    description = "kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\nnetwork = { file = 'posteriors.ark' }"
+    (model / "model.toml").write_text(description)
+    log_probs = np.log(np.float32([[0.1, 0.8, 0.1], [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]))
+    with pytest.raises(ValueError, match="posteriors.ark holds log-probabilities .* Decoder in Python"):
+        kaldera.Recognizer(model)
+    decoder = kaldera.Decoder(model)
+    assert decoder.tokens == ["<blk>", "yes", "no"] and repr(decoder) == f"Decoder({str(model)!r})"
+    found = decoder.decode(log_probs, key="utt")
+    assert (found.key, found.text) == ("utt", "yes no")
+    assert [word.start for word in found.words] == pytest.approx([0, 0.2])
+    words = decoder.align(np.asfortranarray(log_probs), "yes no")
+    assert [(word.text, word.start) for word in words] == [("yes", 0), ("no", pytest.approx(0.2))]
+    several = pickle.loads(pickle.dumps(kaldera.Decoder(model, n_best=2, beam=None))).decode(log_probs)
+    assert [hypothesis.text for hypothesis in several.hypotheses][0] == "yes no" and len(several.hypotheses) == 2
+    for wrong, message in [
+        (log_probs[:, :2].copy(), "2 columns, and the model 3 outputs"),
+        (log_probs.astype(float), "float32"),
+        (np.full_like(log_probs, np.nan), "NaN"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            decoder.decode(wrong)
+    with pytest.raises(ValueError, match="perhaps"):
+        decoder.align(log_probs, "perhaps")
+    with pytest.raises(ValueError, match=r"no option 'beams' \(did you mean 'beam'\?\)"):
+        kaldera.Decoder(model, beams=10)
+    with pytest.raises(FileNotFoundError, match="model.toml"):
+        kaldera.Decoder(model / "nowhere")
+
+
 def test_word_error_rates_are_counted_by_hand():
     assert kaldera.wer("the cat sat", "the cat is at") == pytest.approx(2 / 3)
     counts = kaldera.count_errors(["a b c", "d"], ["a c", "e f"])

@@ -305,18 +305,21 @@ pub enum Error {
         /// The utterance.
         utterance: String,
     },
-    /// A model with an archive of log-probabilities in place of its network.
+    /// A model without a network.
     #[error(
-        "{}: key network.file: {} holds log-probabilities and is no network: 'kaldera decode' decodes it, and in the \
-         library AnyDecoder::open",
+        "{}: key network.file: {}: 'kaldera decode', AnyDecoder::open in Rust and Decoder in Python decode \
+         log-probabilities without a network",
         path.display(),
-        archive.display()
+        match archive {
+            Some(archive) => format!("{} holds log-probabilities and is no network", archive.display()),
+            None => "it is missing".to_owned(),
+        }
     )]
-    ModelArchive {
+    NoNetwork {
         /// The description.
         path: PathBuf,
-        /// The archive.
-        archive: PathBuf,
+        /// The archive of log-probabilities in place of the network.
+        archive: Option<PathBuf>,
     },
     /// A key of a model's description that cannot be used.
     #[error("{}: key {key}: {reason}", path.display())]

@@ -180,8 +180,8 @@ impl Recognizer {
     ///
     /// # Errors
     /// [`Error::ModelFile`] and [`Error::ModelKey`] with the wrong file and key; [`Error::Network`]
-    /// for weights that do not fit the description; [`Error::ModelArchive`] for log-probabilities
-    /// in place of a network, which [`AnyDecoder::open`] decodes.
+    /// for weights that do not fit the description; [`Error::NoNetwork`] for a folder without a
+    /// network, which [`AnyDecoder::open`] opens.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(folder, |options| options)
     }

@@ -5,6 +5,8 @@
 //! which hands each field to a [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The
 //! command's parser is such a registry.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 /// A text that is not a value of an option.
@@ -106,6 +108,7 @@ macro_rules! impl_number {
 
 impl_number!(i32, "int", "an integer");
 impl_number!(u64, "int", "an integer, 0 or more");
+impl_number!(usize, "int", "an integer, 0 or more");
 impl_number!(f32, "float", "a number");
 impl_number!(f64, "double", "a number");
 
@@ -116,6 +119,19 @@ impl OptionValue for String {
     }
     fn show(&self) -> String {
         format!("\"{self}\"")
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
+
+impl OptionValue for PathBuf {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        *self = text.into();
+        Ok(())
+    }
+    fn show(&self) -> String {
+        format!("\"{}\"", self.display())
     }
     fn type_name(&self) -> &'static str {
         "string"

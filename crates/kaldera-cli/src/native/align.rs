@@ -4,17 +4,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kaldera::feat::options::{OptionSet as _, Registry as _};
+use kaldera::feat::options::Registry as _;
 
-use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
-use super::decoding::{Decoding, Opened, take_model};
+use super::CliError;
+use super::decoding::{Decoding, Opened};
 use super::files::read_text;
 use super::score::transcripts;
 use super::transcript_options::TranscriptOptions;
-use super::transcripts::{FORMATS, Format, about_formats};
-use super::{CliError, arguments};
+use super::transcripts::Format;
 use crate::Call;
-use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "align";
 const USAGE: &str = "\
@@ -43,26 +41,21 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn align(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut text, mut options) = (String::new(), TranscriptOptions::new(Format::Ctm, true).with_one_hypothesis());
-    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
-    parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'; default: the texts of a manifest");
-    options.register(&mut parser);
-    parser.choices("format", &FORMATS);
-    CorpusOptions::letters(&mut parser);
-    let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
-    let quiet = parser.quiet();
-    let settings = parser.settings(&NOT_OF_RESULTS);
-    drop(parser);
-    let model = take_model(&mut paths)?;
+    let call = options.read((TOOL, USAGE), call, |parser| {
+        parser.add("text", &mut text, "File of transcripts: lines 'KEY WORDS'; default: the texts of a manifest");
+    })?;
+    let Some(mut call) = call else { return Ok(ExitCode::SUCCESS) };
     let lines = if text.is_empty() { String::new() } else { read_text(&text)? };
     let named: HashMap<_, _> = transcripts(&lines, &text)?.into_iter().collect();
     let mut decoding = Decoding::default();
-    let opened = decoding.open(&model)?;
-    let settings = format!("{}\n{lines}", decoding.settings(&settings, &model));
-    let read = decoding.files(&opened).into_iter().chain(Some(text.clone().into()).filter(|_| !text.is_empty()));
-    let read: Vec<PathBuf> = read.collect();
-    let options = if text.is_empty() { options.with_texts_of_inputs() } else { options };
-    let of = (settings.as_str(), &opened);
-    options.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
+    let opened = decoding.open(&call.model)?;
+    if text.is_empty() {
+        options = options.with_texts_of_inputs();
+    } else {
+        call.settings.push_str(&lines);
+        call.read.push(PathBuf::from(&text));
+    }
+    options.write(&call, &decoding, &opened, &mut |inputs, options, take, progress| {
         let in_inputs: HashMap<&str, &str> =
             inputs.utterances().iter().filter_map(|one| Some((&*one.key, one.text.as_deref()?))).collect();
         let text = |key: &str| match text.is_empty() {

@@ -14,6 +14,7 @@ use super::CliError;
 use super::corpus::trouble;
 
 /// Log-probabilities by key.
+#[derive(Default)]
 pub(super) struct Archives {
     /// The files of each archive, first itself, and its keys.
     archives: Vec<(Vec<PathBuf>, Vec<String>)>,

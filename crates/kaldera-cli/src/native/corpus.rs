@@ -49,7 +49,7 @@ pub(super) const NOT_OF_RESULTS: [&str; 12] = [
 #[derive(Default)]
 pub(super) struct CorpusOptions {
     pub(super) output: String,
-    jobs: Option<u64>,
+    jobs: Option<usize>,
     pub(super) shard: String,
     pub(super) resume: bool,
     pub(super) channel: ChannelChoice,
@@ -100,9 +100,10 @@ impl CorpusOptions {
 
     /// Returns the number of threads; 0 is one per processor.
     pub(super) fn jobs(&self) -> Result<usize, CliError> {
-        let jobs = self.jobs.unwrap_or_default();
-        let count = usize::try_from(jobs).ok().filter(|&count| count <= MAX_JOBS);
-        count.ok_or_else(|| CliError::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}")))
+        match self.jobs.unwrap_or_default() {
+            jobs if jobs <= MAX_JOBS => Ok(jobs),
+            jobs => Err(CliError::Usage(format!("option --jobs: {jobs} is more than {MAX_JOBS}"))),
+        }
     }
 
     /// Returns the options for reading recordings.

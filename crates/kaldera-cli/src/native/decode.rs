@@ -5,13 +5,11 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::OptionSet as _;
 
-use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
-use super::decoding::{Decoding, take_model};
+use super::CliError;
+use super::decoding::Decoding;
 use super::transcript_options::TranscriptOptions;
-use super::transcripts::{FORMATS, Format, about_formats};
-use super::{CliError, arguments};
+use super::transcripts::Format;
 use crate::Call;
-use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "decode";
 const USAGE: &str = "\
@@ -41,23 +39,14 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn decode(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, false));
-    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
-    decoding.register(&mut parser);
-    transcripts.register(&mut parser);
-    parser.choices("format", &FORMATS);
-    CorpusOptions::letters(&mut parser);
-    let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
-    let quiet = parser.quiet();
-    let settings = parser.settings(&NOT_OF_RESULTS);
-    drop(parser);
-    let model = take_model(&mut paths)?;
-    let archives: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+    let call = transcripts.read((TOOL, USAGE), call, |parser| decoding.register(parser))?;
+    let Some(call) = call else { return Ok(ExitCode::SUCCESS) };
+    let archives: Vec<PathBuf> = call.paths.iter().map(PathBuf::from).collect();
     if archives.is_empty() {
         return Err(CliError::Usage("ARCHIVE is missing: .ark, .scp, .npz or .safetensors".to_owned()));
     }
-    let opened = decoding.open_archives(&model, &archives)?;
-    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&opened));
-    transcripts.write(TOOL, (&settings, &opened), &read, &paths, quiet, &mut |inputs, options, take, progress| {
+    let opened = decoding.open_archives(&call.model, &archives)?;
+    transcripts.write(&call, &decoding, &opened, &mut |inputs, options, take, progress| {
         opened.transcribe_all(inputs, options, take, progress)
     })
 }

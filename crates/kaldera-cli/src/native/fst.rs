@@ -28,7 +28,7 @@ const DRAW: &str = "draw";
 
 /// The result of an operation.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
-enum Made {
+enum FstOutput {
     /// An FST, to be written with the tables of the operation.
     Fst(Graph<Fsa>),
     /// An FST, to be written with its own tables.
@@ -42,17 +42,17 @@ enum Made {
 }
 
 /// One of the operations.
-type Operation = super::operation::Operation<Work>;
+type Operation = super::operation::Operation<Runner>;
 
-/// The work of an operation, by its inputs.
-enum Work {
+/// The function that carries out an operation, by its inputs.
+enum Runner {
     /// Takes FSTs that have been read; the first field gives the tables of the result.
-    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<Made, CliError>),
+    Fsts(Tables, fn(&Options, Vec<FstFile>) -> Result<FstOutput, CliError>),
     /// Reads its files itself.
-    Files(fn(&Options) -> Result<Made, CliError>),
+    Files(fn(&Options) -> Result<FstOutput, CliError>),
 }
 
-static FST: OperationTool<Work> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
+static FST: OperationTool<Runner> = OperationTool { name: "fst", prefix: "fst", overview, operations: OPERATIONS };
 
 /// Returns the operation for its name or the name of OpenFst's program.
 pub(crate) fn operation_named(name: &str) -> Option<&'static str> {
@@ -79,15 +79,15 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 /// Reads the inputs, carries out the operation and writes the result.
 fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, CliError> {
-    let inputs = match operation.work {
-        Work::Files(_) => vec![],
-        Work::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
+    let inputs = match operation.run {
+        Runner::Files(_) => vec![],
+        Runner::Fsts(..) => options.arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
     };
     // Properties that the result takes from its inputs, in addition to arcs.
     let mut file = FstFile::new(Graph::new(Fsa::empty()), Format::Binary);
-    if let (Work::Fsts(tables, _), [first, ..]) = (&operation.work, &inputs[..]) {
+    if let (Runner::Fsts(tables, _), [first, ..]) = (&operation.run, &inputs[..]) {
         file.format = first.format;
-        (file.input_symbols, file.output_symbols) = tables.of(&inputs, &options)?;
+        (file.input_symbols, file.output_symbols) = tables.result_tables(&inputs, &options)?;
         if *tables != Tables::Own {
             file.semiring = tables::semiring(&inputs, &options)?;
         }
@@ -102,22 +102,22 @@ fn carry_out(operation: &Operation, mut options: Options) -> Result<ExitCode, Cl
             refuse_terminal(&options.output, "--format=text")?;
         }
     }
-    let made = match &operation.work {
-        Work::Fsts(_, work) => work(&options, inputs),
-        Work::Files(work) => work(&options),
+    let made = match &operation.run {
+        Runner::Fsts(_, run) => run(&options, inputs),
+        Runner::Files(run) => run(&options),
     };
     match made? {
-        Made::Fst(graph) => {
+        FstOutput::Fst(graph) => {
             file.graph = graph;
             file.write(&options.output)?;
         }
-        Made::Labelled { graph, input_symbols, output_symbols } => {
+        FstOutput::Labelled { graph, input_symbols, output_symbols } => {
             (file.graph, file.input_symbols, file.output_symbols) = (graph, input_symbols, output_symbols);
             file.write(&options.output)?;
         }
-        Made::Text(text) => write_bytes(&options.output, text.as_bytes())?,
-        Made::Answer(yes) => return Ok(ExitCode::from(if yes { 0 } else { 2 })),
-        Made::Nothing => {}
+        FstOutput::Text(text) => write_bytes(&options.output, text.as_bytes())?,
+        FstOutput::Answer(yes) => return Ok(ExitCode::from(if yes { 0 } else { 2 })),
+        FstOutput::Nothing => {}
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -67,7 +67,7 @@ impl HeatMap<'_> {
         &self,
         area: &DrawingArea<B, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let scale = Scale::of(self.features);
+        let scale = Scale::from_features(self.features);
         area.fill(&WHITE)?;
         let (map, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
         self.draw_map(&map, &scale)?;
@@ -208,7 +208,7 @@ struct Scale {
 impl Scale {
     /// Creates a scale from the least to the greatest finite value. If they are equal, or no value
     /// is finite, the scale is widened on both sides.
-    fn of(features: &Matrix<f32>) -> Self {
+    fn from_features(features: &Matrix<f32>) -> Self {
         let finite = || features.rows().flatten().filter(|value| value.is_finite()).map(|&value| f64::from(value));
         let (low, high) = (finite().reduce(f64::min).unwrap_or(0.0), finite().reduce(f64::max).unwrap_or(0.0));
         let spread = if low < high { 0.0 } else { 0.5 * low.abs().max(1.0) };
@@ -283,12 +283,12 @@ mod tests {
     #[test]
     fn the_scale_spans_the_finite_values() {
         let matrix = |values: Vec<f32>| Matrix::from_vec(1, values.len(), values).unwrap();
-        let scale = Scale::of(&matrix(vec![f32::NAN, -1.0, 3.0, f32::INFINITY]));
+        let scale = Scale::from_features(&matrix(vec![f32::NAN, -1.0, 3.0, f32::INFINITY]));
         assert_eq!((scale.low, scale.high), (-1.0, 3.0));
         assert_eq!(scale.color(f64::NAN), NOT_FINITE);
         assert_ne!(scale.color(-1.0), scale.color(3.0));
         for values in [vec![2.0, 2.0], vec![f32::NAN], vec![f32::MAX, f32::MIN]] {
-            let scale = Scale::of(&matrix(values));
+            let scale = Scale::from_features(&matrix(values));
             assert!(scale.low < scale.high && (scale.high - scale.low).is_finite());
         }
     }

@@ -57,13 +57,13 @@ impl Default for Options {
     }
 }
 
-/// The work of an operation.
-type Work = fn(&Options) -> Result<(), CliError>;
+/// The function that carries out an operation.
+type Runner = fn(&Options) -> Result<(), CliError>;
 
 /// One of the operations.
-type Operation = super::operation::Operation<Work>;
+type Operation = super::operation::Operation<Runner>;
 
-static LM: OperationTool<Work> = OperationTool { name: "lm", prefix: "", overview, operations: OPERATIONS };
+static LM: OperationTool<Runner> = OperationTool { name: "lm", prefix: "", overview, operations: OPERATIONS };
 
 impl OperationOptions for Options {
     fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
@@ -92,7 +92,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
         refuse_overwriting(arguments.inputs.iter().chain(vocabulary), [&arguments.output].into_iter())?;
         (options.arguments, options.output, options.quiet) = (arguments.inputs, arguments.output, arguments.quiet);
         interrupt::watch(LM.name, "nothing was written");
-        (operation.work)(&options).map(|()| ExitCode::SUCCESS)
+        (operation.run)(&options).map(|()| ExitCode::SUCCESS)
     })
 }
 

@@ -69,7 +69,8 @@ Usage: kaldera model check MODEL
        kaldera model import [OPTIONS] SOURCE -o MODEL
        kaldera model digits -o MODEL
 
-'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' does.
+'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' and, for a
+folder without a network, 'kaldera decode' do.
 
 'import' makes a folder from the exports of icefall, sherpa-onnx, NeMo, onnx-asr, Hugging Face
 (wav2vec 2.0), GigaAM, WeNet, FunASR (SenseVoice), TeleSpeech, FireRed and Vosk: CTC networks and
@@ -167,9 +168,15 @@ fn model(call: Call<'_>) -> Result<ExitCode, CliError> {
 }
 
 fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, CliError> {
-    match Decoding::of_model(allow_outside).open(folder)? {
+    match Decoding::with_model_defaults(allow_outside).open_to_check(folder)? {
         Opened::Recognizer(recognizer) => report(*recognizer, folder),
-        Opened::Archives(decoder, _) => report_decoder(&decoder, "", "log-probabilities of an archive, by key", folder),
+        Opened::Archives(decoder, archives) => {
+            let audio = match archives.files().is_empty() {
+                true => "no network: 'kaldera decode' takes log-probabilities",
+                false => "log-probabilities of an archive, by key",
+            };
+            report_decoder(&decoder, "", audio, folder)
+        }
     }
 }
 

@@ -13,18 +13,18 @@ use crate::{Call, HELP, USAGE, VERSION, log};
 use kaldera::similar::did_you_mean;
 
 /// A tool whose first argument names an operation.
-pub(super) struct OperationTool<W: 'static> {
+pub(super) struct OperationTool<R: 'static> {
     pub(super) name: &'static str,
     /// Optional prefix of the names of operations: OpenFst's `fstcompose` is also `compose`.
     pub(super) prefix: &'static str,
     /// Returns the text of `--help` with these rows of operations.
     pub(super) overview: fn(&str) -> String,
     /// The operations in the order of help.
-    pub(super) operations: &'static [Operation<W>],
+    pub(super) operations: &'static [Operation<R>],
 }
 
-/// One of the operations of a tool. `W` is the work that it does.
-pub(super) struct Operation<W: 'static> {
+/// One of the operations of a tool. `R` is the function that carries it out.
+pub(super) struct Operation<R: 'static> {
     pub(super) name: &'static str,
     /// A one-line description, the usage, and optional further text.
     pub(super) usage: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Operation<W: 'static> {
     pub(super) inputs: Inputs,
     /// The names of its options.
     pub(super) options: &'static [&'static str],
-    pub(super) work: W,
+    pub(super) run: R,
 }
 
 /// The plain arguments of an operation.
@@ -70,7 +70,7 @@ pub(super) struct Arguments {
     pub(super) quiet: bool,
 }
 
-impl<W> Operation<W> {
+impl<R> Operation<R> {
     fn about(&self) -> &'static str {
         self.usage.lines().next().unwrap_or_default()
     }
@@ -86,13 +86,13 @@ impl<W> Operation<W> {
     }
 }
 
-impl<W> OperationTool<W> {
+impl<R> OperationTool<R> {
     /// Answers a call of the tool: with help, or by calling `run` for the operation in the
     /// arguments.
     pub(super) fn answer<O: OperationOptions>(
         &self,
         call: Call<'_>,
-        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, CliError>,
+        run: impl FnOnce(&Operation<R>, O, Arguments) -> Result<ExitCode, CliError>,
     ) -> ExitCode {
         match call {
             Call::Complete(words, found) => {
@@ -113,7 +113,7 @@ impl<W> OperationTool<W> {
     fn operate<O: OperationOptions>(
         &self,
         mut args: Vec<OsString>,
-        run: impl FnOnce(&Operation<W>, O, Arguments) -> Result<ExitCode, CliError>,
+        run: impl FnOnce(&Operation<R>, O, Arguments) -> Result<ExitCode, CliError>,
     ) -> Result<ExitCode, CliError> {
         if args.is_empty() {
             log::say(self.overview());
@@ -142,7 +142,7 @@ impl<W> OperationTool<W> {
     }
 
     /// Returns the operation with this name.
-    fn operation(&self, name: &str) -> Result<&Operation<W>, CliError> {
+    fn operation(&self, name: &str) -> Result<&Operation<R>, CliError> {
         let name = name.strip_prefix(self.prefix).unwrap_or(name);
         self.operations.iter().find(|operation| operation.name == name).ok_or_else(|| {
             let hint = did_you_mean(name, self.operations.iter().map(|operation| operation.name));

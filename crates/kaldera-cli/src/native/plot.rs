@@ -101,7 +101,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage("--words and --model need an axis in seconds, and no --pitch".to_owned()));
     }
     taking.reading = taking.reading.with_pipes(if no_pipes { Pipes::Never } else { Pipes::Named });
-    let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
+    let format = if output.is_empty() { None } else { Some(Format::from_path(&output)?) };
     let stop = interrupt::watch(TOOL, "nothing was drawn");
     if format.is_some() {
         let files = [&words, &model].into_iter().filter(|name| !name.is_empty()).map(OsString::from);
@@ -113,7 +113,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
             if format.is_some() {
                 refuse_overwriting(&spoken.files, &output)?;
             }
-            Picture::of_speech(spoken, frame_shift / 1000.0)?
+            Picture::from_spoken(spoken, frame_shift / 1000.0)?
         }
         [_, ..] if is_spoken => {
             return Err(CliError::Usage(
@@ -121,7 +121,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
             ));
         }
         [recording] if is_recording(recording) => {
-            Picture::of_recording(Path::new(recording), frame_shift / 1000.0, &taking)?
+            Picture::from_recording(Path::new(recording), frame_shift / 1000.0, &taking)?
         }
         [_, ..] if taking.channel != ChannelChoice::First => {
             return Err(CliError::Usage("--channel is for a RECORDING, and the argument is not one".to_owned()));
@@ -133,7 +133,7 @@ fn plot(call: Call<'_>) -> Result<ExitCode, CliError> {
             };
             let key = key.first().map(text).transpose()?;
             let found = find(&text(feats)?, key.as_deref(), !no_pipes)?;
-            Picture::of_features(&text(feats)?, found, frame_shift / 1000.0, is_pitch)?
+            Picture::from_features(&text(feats)?, found, frame_shift / 1000.0, is_pitch)?
         }
         _ => {
             let found = arguments.len();
@@ -216,7 +216,7 @@ struct Map {
 }
 
 impl Picture {
-    fn of_features(
+    fn from_features(
         feats: &str,
         (key, features): (String, Matrix<f32>),
         frame_shift: f64,
@@ -240,7 +240,7 @@ impl Picture {
         Ok(picture)
     }
 
-    fn of_recording(path: &Path, frame_shift: f64, taking: &Taking) -> Result<Self, CliError> {
+    fn from_recording(path: &Path, frame_shift: f64, taking: &Taking) -> Result<Self, CliError> {
         let inputs = Inputs::from_paths([path]).map_err(|error| CliError::failed(&error))?;
         let [utterance] = inputs.utterances() else {
             return Err(CliError::Usage(format!("{} is more than one recording", path.display())));
@@ -263,7 +263,7 @@ impl Picture {
     }
 
     /// Creates a spectrogram with words over it, and posteriors below if there is a model.
-    fn of_speech(spoken: Spoken, frame_shift: f64) -> Result<Self, CliError> {
+    fn from_spoken(spoken: Spoken, frame_shift: f64) -> Result<Self, CliError> {
         let Spoken { key, recording, words, posteriors, .. } = spoken;
         let seconds = f64::from(recording.duration());
         let failed = |error| CliError::Failed(format!("{key}: {}", log::one_line(&error)));
@@ -396,7 +396,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(output: &str) -> Result<Self, CliError> {
+    fn from_path(output: &str) -> Result<Self, CliError> {
         match Path::new(output).extension().and_then(|ending| ending.to_str()) {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),

@@ -63,7 +63,7 @@ const FORMATS: [&str; 5] = ["trn", "stm", "ctm", "text", "jsonl"];
 impl Format {
     /// Returns the format by the extension of a file name (before .gz), or by a name without an
     /// extension.
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
         let path = Path::new(name.strip_suffix(".gz").unwrap_or(&name));
         match path.extension().or(path.file_name()).and_then(|ending| ending.to_str()) {
@@ -76,14 +76,14 @@ impl Format {
     }
 
     /// Returns the formats of REF and HYP, by `--format` or by their names.
-    fn of_both(format: &str, names: [&str; 2]) -> [Self; 2] {
+    fn from_names(format: &str, names: [&str; 2]) -> [Self; 2] {
         match format {
             "trn" => [Self::Trn; 2],
             "stm" => [Self::Stm, Self::Ctm],
             "ctm" => [Self::Ctm; 2],
             "text" => [Self::Text; 2],
             "jsonl" => [Self::Jsonl; 2],
-            _ => names.map(Self::of),
+            _ => names.map(Self::from_name),
         }
     }
 }
@@ -167,7 +167,7 @@ fn score(call: Call<'_>) -> Result<ExitCode, CliError> {
     if is_standard(&reference) && is_standard(&hypothesis) {
         return Err(CliError::Usage("only one of the files can be standard input".to_owned()));
     }
-    let formats = Format::of_both(&options.format, [&reference, &hypothesis]);
+    let formats = Format::from_names(&options.format, [&reference, &hypothesis]);
     let rules = match formats {
         [Format::Trn, Format::Trn] | [Format::Stm | Format::Ctm, Format::Ctm] => Rules::sclite(),
         [Format::Text | Format::Jsonl, Format::Text | Format::Jsonl] => Rules::levenshtein(),
@@ -228,7 +228,7 @@ type Line<'t> = (Cow<'t, str>, Cow<'t, str>);
 
 /// Returns the lines of a transcript with their keys.
 pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, CliError> {
-    keyed(text, name, Format::of(name))
+    keyed(text, name, Format::from_name(name))
 }
 
 /// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects into keys and texts; each key may occur

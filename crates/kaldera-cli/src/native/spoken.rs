@@ -70,7 +70,7 @@ impl Spoken {
             spoken.words = words::read(words, &spoken.key)?;
         }
         if !model.is_empty() {
-            let opened = Decoding::of_model(taking.allow_outside).open(Path::new(model))?;
+            let opened = Decoding::with_model_defaults(taking.allow_outside).open(Path::new(model))?;
             spoken.ask(&opened, words.is_empty()).map_err(|error| failed(&error))?;
             spoken.files = opened.files().into_iter().map(OsString::from).collect();
         }

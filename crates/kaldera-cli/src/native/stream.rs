@@ -80,7 +80,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn stream(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut decoding, mut samp_freq, mut chunk_ms, mut partial) = (Decoding::default(), 0.0_f32, 100.0_f32, false);
-    let (mut num_channels, mut channel) = (0_u64, ChannelChoice::default());
+    let (mut num_channels, mut channel) = (0_usize, ChannelChoice::default());
     let mut format = FORMATS[0].to_owned();
     let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     decoding.register(&mut parser);
@@ -108,9 +108,9 @@ fn stream(call: Call<'_>) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage("expected only MODEL: audio is read from standard input".to_owned()));
     }
     let recognizer = Arc::new(decoding.recognizer(&model)?);
-    let Some(num_channels) = usize::try_from(num_channels).ok().filter(|&count| count <= MAX_CHANNELS) else {
+    if num_channels > MAX_CHANNELS {
         return Err(CliError::Usage(format!("option --num-channels: {num_channels} is not 1 to {MAX_CHANNELS}")));
-    };
+    }
     let given = Given { samp_freq, num_channels, channel };
     let source = Source::begin(&mut io::stdin().lock(), recognizer.samp_freq(), given)?;
     #[expect(

@@ -5,13 +5,11 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 use kaldera::recognizer::PauseOptions;
 
-use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
-use super::decoding::{Decoding, take_model};
+use super::CliError;
+use super::decoding::Decoding;
 use super::transcript_options::TranscriptOptions;
-use super::transcripts::{FORMATS, Format, about_formats};
-use super::{CliError, arguments};
+use super::transcripts::Format;
 use crate::Call;
-use crate::parse_options::{ParseOptions, Syntax};
 
 const TOOL: &str = "transcribe";
 const USAGE: &str = "\
@@ -45,24 +43,16 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true));
     let mut max_part = PauseOptions::default().max_seconds;
-    let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
-    decoding.register(&mut parser);
-    transcripts.register(&mut parser);
-    parser.choices("format", &FORMATS);
-    parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
-    CorpusOptions::letters(&mut parser);
-    let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
-    let quiet = parser.quiet();
-    let settings = parser.settings(&NOT_OF_RESULTS);
-    drop(parser);
+    let call = transcripts.read((TOOL, USAGE), call, |parser| {
+        decoding.register(parser);
+        parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
+    })?;
+    let Some(call) = call else { return Ok(ExitCode::SUCCESS) };
     if max_part.is_nan() || max_part <= 0.0 {
         return Err(CliError::Usage(format!("option --max-part: {max_part} is not more than 0")));
     }
-    let model = take_model(&mut paths)?;
-    let opened = decoding.open(&model)?;
-    let (settings, read) = (decoding.settings(&settings, &model), decoding.files(&opened));
-    let of = (settings.as_str(), &opened);
-    transcripts.write(TOOL, of, &read, &paths, quiet, &mut |inputs, options, take, progress| {
+    let opened = decoding.open(&call.model)?;
+    transcripts.write(&call, &decoding, &opened, &mut |inputs, options, take, progress| {
         let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
         opened.transcribe_all(inputs, &options, take, progress)
     })

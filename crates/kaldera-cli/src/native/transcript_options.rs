@@ -13,12 +13,13 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::pipeline::{Inputs, LineFile, RunId, Summary, Utterance};
 use kaldera::recognizer::{AllOptions, Transcript};
 
-use super::corpus::{CorpusOptions, trouble};
-use super::decoding::Opened;
+use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
+use super::decoding::{Decoding, Opened, take_model};
 use super::operation::refuse_overwriting;
-use super::transcripts::{Format, Writing, key_of};
-use super::{CliError, print_results};
-use crate::{interrupt, log};
+use super::transcripts::{FORMATS, Format, Writing, about_formats, key_of};
+use super::{CliError, arguments, print_results};
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::{Call, interrupt, log};
 
 /// Options for recordings and output of the commands that write transcripts.
 pub(super) struct TranscriptOptions {
@@ -31,9 +32,6 @@ pub(super) struct TranscriptOptions {
     /// The inputs must have texts.
     needs_texts: bool,
     captions: CaptionOptions,
-    /// Characters per line of a caption, and lines.
-    line_length: u64,
-    lines: u64,
 }
 
 impl TranscriptOptions {
@@ -45,17 +43,13 @@ impl TranscriptOptions {
             "Continue an interrupted run with the same options; only for .jsonl",
             reads_audio,
         );
-        let captions = CaptionOptions::default();
-        let [line_length, lines] = [captions.line_length, captions.lines].map(|count| count as u64);
         Self {
             corpus,
             format: String::new(),
             default_format,
             writes_hypotheses: true,
             needs_texts: false,
-            captions,
-            line_length,
-            lines,
+            captions: CaptionOptions::default(),
         }
     }
 
@@ -78,13 +72,9 @@ impl OptionSet for TranscriptOptions {
             &mut self.format,
             "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
         );
-        registry.add(
-            "caption-length",
-            &mut self.line_length,
-            "Maximum number of characters of a line of .srt and .vtt",
-        );
-        registry.add("caption-lines", &mut self.lines, "Maximum number of lines of a caption");
-        let CaptionOptions { max_seconds, min_seconds, pause_seconds, .. } = &mut self.captions;
+        let CaptionOptions { line_length, lines, max_seconds, min_seconds, pause_seconds, .. } = &mut self.captions;
+        registry.add("caption-length", line_length, "Maximum number of characters of a line of .srt and .vtt");
+        registry.add("caption-lines", lines, "Maximum number of lines of a caption");
         registry.add("caption-seconds", max_seconds, "Maximum duration of a caption in seconds");
         registry.add(
             "caption-min-seconds",
@@ -93,6 +83,19 @@ impl OptionSet for TranscriptOptions {
         );
         registry.add("caption-pause", pause_seconds, "Length of a pause in seconds after which a new caption begins");
     }
+}
+
+/// The call of a command that writes transcripts.
+pub(super) struct TranscriptCall {
+    tool: &'static str,
+    quiet: bool,
+    pub(super) model: PathBuf,
+    /// The other plain arguments.
+    pub(super) paths: Vec<OsString>,
+    /// The settings that decide the words, except the inputs and the model.
+    pub(super) settings: String,
+    /// Files that were read, except inputs and files of the model.
+    pub(super) read: Vec<PathBuf>,
 }
 
 /// The work of [`TranscriptOptions::write`] on recordings.
@@ -105,12 +108,29 @@ type Job<'j> = dyn FnMut(
     + 'j;
 
 impl TranscriptOptions {
+    /// Reads the command line of a tool, with these options and the options that `add` adds.
+    /// Returns `None` if nothing is left to do.
+    pub(super) fn read<'a>(
+        &'a mut self,
+        (tool, usage): (&'static str, &str),
+        call: Call<'_>,
+        add: impl FnOnce(&mut ParseOptions<'a>),
+    ) -> Result<Option<TranscriptCall>, CliError> {
+        let mut parser = ParseOptions::new(Syntax::Native, format!("{usage}\n\n{}", about_formats()));
+        add(&mut parser);
+        self.register(&mut parser);
+        parser.choices("format", &FORMATS);
+        CorpusOptions::letters(&mut parser);
+        let Some(mut paths) = arguments(tool, &mut parser, call)? else { return Ok(None) };
+        let (quiet, settings) = (parser.quiet(), parser.settings(&NOT_OF_RESULTS));
+        let model = take_model(&mut paths)?;
+        Ok(Some(TranscriptCall { tool, quiet, model, paths, settings, read: vec![] }))
+    }
+
     /// Returns the checked options of captions.
     fn captions(&self) -> Result<CaptionOptions, CliError> {
-        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let options = self.captions.with_line_length(count(self.line_length)).with_lines(count(self.lines));
-        match write_srt(&mut io::sink(), &[], &options) {
-            Ok(()) => Ok(options),
+        match write_srt(&mut io::sink(), &[], &self.captions) {
+            Ok(()) => Ok(self.captions),
             Err(error) => Err(CliError::Usage(format!("options --caption-...: {error}"))),
         }
     }
@@ -121,21 +141,17 @@ impl TranscriptOptions {
         output.ends_with(std::path::is_separator) || Path::new(output).is_dir()
     }
 
-    /// Lists the inputs, runs `job` on them, and writes the results. `settings` and the contents of
-    /// the model's files decide the words, together with the inputs. `read` are files that were
-    /// read and may not be the output.
+    /// Lists the inputs, runs `job` on them, and writes the results.
     pub(super) fn write(
         &self,
-        tool: &'static str,
-        (settings, model): (&str, &Opened),
-        read: &[PathBuf],
-        paths: &[OsString],
-        quiet: bool,
+        call: &TranscriptCall,
+        decoding: &Decoding,
+        model: &Opened,
         job: &mut Job<'_>,
     ) -> Result<ExitCode, CliError> {
         let corpus = &self.corpus;
         let captions = self.captions()?;
-        let run = corpus.run_with(tool, model.inputs(paths)?, quiet)?;
+        let run = corpus.run_with(call.tool, model.inputs(&call.paths)?, call.quiet)?;
         let (inputs, output) = (&run.inputs, &run.output);
         if self.needs_texts && inputs.utterances().iter().all(|one| one.text.is_none()) {
             return Err(CliError::Usage("--text=FILE is missing, and the inputs have no texts".to_owned()));
@@ -143,14 +159,16 @@ impl TranscriptOptions {
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
             ("", "") => self.default_format,
-            (name, output) => Format::of(name, output, is_folder, inputs)?,
+            (name, output) => Format::select(name, output, is_folder, inputs)?,
         };
         let outputs = match is_folder {
             true => files_of_each(output, format, inputs)?,
             false => vec![output.clone()],
         };
         inputs.refuse_overwriting(&outputs).map_err(trouble)?;
-        let read = read.iter().map(|path| path.as_os_str()).chain(paths.iter().map(OsString::as_os_str));
+        let of_model = decoding.files(model);
+        let read = of_model.iter().chain(&call.read).map(|path| path.as_os_str());
+        let read = read.chain(call.paths.iter().map(OsString::as_os_str));
         let read: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
@@ -176,7 +194,8 @@ impl TranscriptOptions {
                 None
             }
             _ if corpus.resume => {
-                let id = RunId::new(settings, inputs).with_files(model.files()).map_err(trouble)?;
+                let settings = decoding.settings(&call.settings, &call.model);
+                let id = RunId::new(&settings, inputs).with_files(model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }
@@ -185,7 +204,7 @@ impl TranscriptOptions {
             _ => Some(LineFile::create(output).map_err(trouble)?),
         };
         let earlier = file.as_ref().map(|file| file.earlier().clone());
-        let stop = corpus.stop(tool);
+        let stop = corpus.stop(call.tool);
         let options = AllOptions::default()
             .with_jobs(corpus.jobs()?)
             .with_channel(corpus.channel)

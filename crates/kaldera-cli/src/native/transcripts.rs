@@ -48,7 +48,7 @@ pub(super) enum Format {
 impl Format {
     /// Returns the format by `name`, or else by the extension of an output. It must be able to hold
     /// the inputs. An output that `is_folder` has a file for each input.
-    pub(super) fn of(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, CliError> {
+    pub(super) fn select(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, CliError> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let (name, option) =
@@ -218,16 +218,16 @@ mod tests {
     #[test]
     fn keys_that_divide_a_line_are_refused_where_fields_stand_in_lines() {
         let inputs = |key: &str| Inputs::new(vec![Utterance::new(key, "x.wav")]).unwrap();
-        let of = |name: &str, output: &str, inputs: &Inputs| Format::of(name, output, false, inputs);
+        let select = |name: &str, output: &str, inputs: &Inputs| Format::select(name, output, false, inputs);
         for output in ["x.ctm", "x.trn", "x.txt"] {
             for key in ["a b", "a\tb", ""] {
-                assert!(matches!(of("", output, &inputs(key)), Err(CliError::Usage(_))), "{output} {key:?}");
+                assert!(matches!(select("", output, &inputs(key)), Err(CliError::Usage(_))), "{output} {key:?}");
             }
-            assert!(of("", output, &inputs("a-b")).is_ok());
+            assert!(select("", output, &inputs("a-b")).is_ok());
         }
-        assert!(matches!(of("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
+        assert!(matches!(select("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
         for name in FORMATS {
-            assert_eq!(of(name, "", &inputs("a-b")).unwrap().name(), name);
+            assert_eq!(select(name, "", &inputs("a-b")).unwrap().name(), name);
         }
     }
 

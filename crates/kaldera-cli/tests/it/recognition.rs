@@ -256,6 +256,14 @@ fn log_probabilities_are_decoded_with_the_rest_of_any_model() {
     let found = decode(&["--format=ctm", "model", "x.ark"]).with(0).stdout;
     assert!(found.starts_with("a 1 0.100 0.200 one\n"), "{found}");
     bench.run(&["transcribe", "model", "in"]).with(1).tells(&["key network.file: it is missing", "kaldera decode"]);
+    let checked = bench.run(&["model", "check", "model"]).with(0).stdout;
+    assert_eq!(
+        checked,
+        "model: 4 tokens, a frame each 100.0 ms\nno network: 'kaldera decode' takes log-probabilities\n"
+    );
+    bench.file("model/model.toml", "kind = 'ctc'\ntokens = 'tokens.txt'\n");
+    bench.run(&["model", "check", "model"]).with(1).tells(&["key frame-shift: it is missing"]);
+    bench.file("model/model.toml", "kind = 'ctc'\ntokens = 'tokens.txt'\nframe-shift = 0.1\n");
     decode(&["model"]).with(2).tells(&["ARCHIVE is missing"]);
     decode(&["--channel=1", "model", "x.ark"]).with(2).tells(&["channel"]);
     decode(&["model", "nowhere.ark"]).with(1).tells(&["nowhere.ark"]);

@@ -55,6 +55,7 @@ from .files import (
 )
 from .losses import ctc_loss, forced_align, rnnt_loss, rnnt_loss_simple
 from .recognition import (
+    Decoder,
     ErrorCounts,
     Hypothesis,
     LiveRecognizer,
@@ -78,6 +79,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Decoder",
     "ErrorCounts",
     "Fbank",
     "FeatureStream",

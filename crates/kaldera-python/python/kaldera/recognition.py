@@ -11,7 +11,8 @@ from . import _kaldera
 from .features import _each, _is_batch, _is_path, _one
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Self
 
 
@@ -88,23 +89,39 @@ def _transcript(key: str, guesses: list) -> Transcript:
     return Transcript(key, [Hypothesis(score, _segments(words), _segments(tokens)) for score, words, tokens in guesses])
 
 
-class Recognizer(_kaldera.Recognizer):
-    """Recognises speech with the model of a folder (``model.toml``, tokens, network ...).
-
-    ``options`` change those of decoding in ``model.toml``: ``beam``, ``n_best``, ``lm_weight``,
-    ``word_score``, ``symbols_per_frame``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
-    ``acoustic_scale``, ``search_beam``, ``lattice_beam``, ``max_active``. Hot words are texts such as ``"five nine"``
-    or ``"five nine :2.5"`` with a bonus of its own; each token of others has ``hotword_weight``, 1.5 unless given, and
-    with a lexicon or words that tokens spell each word.
-
-    Raises OSError for files that cannot be read, ValueError for what is wrong in them.
-    """
+class _OfFolder:
+    """A class of the library that is made of a folder and options of decoding."""
 
     def __new__(cls, folder: str | os.PathLike, **options: Any) -> Self:
         return super().__new__(cls, folder, json.dumps(options, default=os.fspath))
 
     def __init__(self, folder: str | os.PathLike, **options: Any):
         self._made_of = (os.fspath(folder), options)
+
+    def __repr__(self) -> str:
+        folder, options = self._made_of
+        options = "".join(f", {name}={value!r}" for name, value in options.items())
+        return f"{type(self).__name__}({folder!r}{options})"
+
+    def __reduce__(self):
+        return _opened, (type(self), *self._made_of)
+
+
+def _opened(kind: type, folder: str, options: dict) -> Any:
+    return kind(folder, **options)
+
+
+class Recognizer(_OfFolder, _kaldera.Recognizer):
+    """Recognises speech with the model of a folder (``model.toml``, tokens, network ...).
+
+    ``options`` change those of decoding in ``model.toml``: ``beam``, ``n_best``, ``lm_weight``,
+    ``word_score``, ``symbols_per_frame``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
+    ``acoustic_scale``, ``search_beam``, ``lattice_beam``, ``max_active``. Hot words are texts such as ``"five nine"``
+    or ``"five nine :2.5"`` with a bonus of its own; each token of others has ``hotword_weight``, 1.5 unless given, and
+    with a lexicon or words that tokens spell each word. None keeps the option of ``model.toml``.
+
+    Raises OSError for files that cannot be read, ValueError for what is wrong in them.
+    """
 
     def transcribe(
         self,
@@ -171,16 +188,25 @@ class Recognizer(_kaldera.Recognizer):
             )
         return (recording, channel), sample_rate
 
-    def __repr__(self) -> str:
-        folder, options = self._made_of
-        return f"Recognizer({folder!r}{''.join(f', {name}={value!r}' for name, value in options.items())})"
 
-    def __reduce__(self):
-        return _opened, self._made_of
+class Decoder(_OfFolder, _kaldera.Decoder):
+    """Decodes log-probabilities of another program with the model of a folder, which needs no network.
 
+    ``options`` and errors are as for :class:`Recognizer`. An array of log-probabilities is float32,
+    ``[frames, outputs]``, with an output for each token, or for each line of ``network.outputs``.
 
-def _opened(folder: str, options: dict) -> Recognizer:
-    return Recognizer(folder, **options)
+    >>> decoder = Decoder("model", beam=20)                                # doctest: +SKIP
+    >>> {key: decoder.decode(log_probs, key=key).text                      # doctest: +SKIP
+    ...  for key, log_probs in load_ark("model/posteriors.ark")}
+    """
+
+    def decode(self, log_probs: NDArray[np.float32], *, key: str = "") -> Transcript:
+        """The words of an utterance."""
+        return _transcript(key, self._decode(log_probs, key))
+
+    def align(self, log_probs: NDArray[np.float32], text: str, *, key: str = "") -> list[Segment]:
+        """Where the words of ``text`` are in an utterance, with times in seconds and confidences."""
+        return _segments(self._align(log_probs, key, text))
 
 
 class RecognizerStream:

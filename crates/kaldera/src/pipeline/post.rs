@@ -88,7 +88,7 @@ impl Post {
             }
             Some(Cmvn::Speaker { norm_vars } | Cmvn::All { norm_vars }) => {
                 let stats = stats.ok_or(Error::NoSpeaker)?;
-                normalise(stats.of(utterance)?.clone(), *norm_vars, &mut features)?;
+                normalise(stats.group_stats(utterance)?.clone(), *norm_vars, &mut features)?;
             }
             Some(Cmvn::Sliding(options)) => features = sliding_window_cmn(options, &features)?,
         }
@@ -155,7 +155,7 @@ impl GroupStats {
         }
     }
 
-    fn of(&self, utterance: &Utterance) -> Result<&CmvnStats, Error> {
+    fn group_stats(&self, utterance: &Utterance) -> Result<&CmvnStats, Error> {
         self.groups.get(self.group(utterance)?).ok_or(Error::NoSpeaker)
     }
 }

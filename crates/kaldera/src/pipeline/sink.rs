@@ -201,7 +201,7 @@ mod tests {
             write(&mut file, 1..6);
             file.finish().unwrap();
 
-            let run = RunId::of_number(42);
+            let run = RunId::from_number(42);
             let mut file = FeatureFile::resume(&path, run).unwrap();
             write(&mut file, 1..3);
             assert!(matches!(FeatureFile::resume(&path, run), Err(Error::Write { .. })), "another run is writing it");
@@ -219,6 +219,6 @@ mod tests {
             assert!(fs::read(&path).unwrap() == fs::read(&whole).unwrap());
             assert!(!part.exists());
         }
-        assert!(matches!(FeatureFile::resume("x.txt", RunId::of_number(1)), Err(Error::UnknownFormat { .. })));
+        assert!(matches!(FeatureFile::resume("x.txt", RunId::from_number(1)), Err(Error::UnknownFormat { .. })));
     }
 }

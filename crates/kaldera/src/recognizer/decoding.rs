@@ -10,7 +10,6 @@ use fsa::dense::DenseOptions;
 use fsa::graphs::{ArpaOptions, ContextGraph, NgramModel};
 use fsa::io::{GraphFile, SymbolTable};
 use fsa::{Fsa, Graph};
-use kaldera_base::setters;
 use kaldera_base::text::lines;
 use kaldera_decoder::align::{AlignOptions, Topology, TranscriptWord, align_words};
 use kaldera_decoder::ctc::{CtcDecoder, CtcDecoderOptions, CtcStream, SpellingTree, WordModel};
@@ -20,6 +19,7 @@ use kaldera_decoder::{
     Error as DecoderError, FrameTimes, HotWord, LogProbs, Recognition, Segment, Vocabulary, WordUnits,
 };
 use kaldera_network::{Merge, Predictor};
+use kaldi_feat::options::{OptionSet, Registry};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -29,131 +29,146 @@ use crate::recognizer::transducer::{SearchStream, TransducerSearch};
 /// Default number of hypotheses in each frame of a search without a graph.
 const BEAM: usize = 20;
 
-/// Options of the search of a [`Recognizer`](super::Recognizer): the table `decoding` of a
-/// `model.toml`, with the changes of a program. Paths are relative to the model's folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-#[non_exhaustive]
-pub struct DecodingOptions {
+/// Defines the options of decoding, each in one place: its field, its setter, and for an option of
+/// the command its name and its help.
+macro_rules! decoding_options {
+    ($($(#[$attribute:meta])* $field:ident, $setter:ident: $type:ty $(, $name:literal, $help:literal)?;)*) => {
+        /// Options of the search of a [`Recognizer`](super::Recognizer): the table `decoding` of a
+        /// `model.toml`, with the changes of a program. `None` is the default. Paths are relative
+        /// to the model's folder.
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+        #[non_exhaustive]
+        pub struct DecodingOptions {
+            $($(#[$attribute])* pub $field: Option<$type>,)*
+        }
+
+        impl DecodingOptions {
+            $(#[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+            #[must_use]
+            pub fn $setter(mut self, $field: $type) -> Self {
+                self.$field = Some($field);
+                self
+            })*
+
+            /// Replaces the options that `changes` has.
+            #[must_use]
+            pub fn with_changes(self, changes: Self) -> Self {
+                Self { $($field: changes.$field.or(self.$field),)* }
+            }
+        }
+
+        /// The options of `kaldera transcribe`, except the hot words, which are in a file.
+        impl OptionSet for DecodingOptions {
+            fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+                $($(registry.add($name, &mut self.$field, $help);)?)*
+            }
+        }
+    };
+}
+
+decoding_options! {
     /// Number of hypotheses that are kept in each frame. The default is 20, and 4 for a transducer,
     /// or [`n_best`](Self::n_best) if that is more. For one hypothesis without a language model,
     /// lexicon and hot words, the default takes the best token of each frame.
-    pub beam: Option<usize>,
-    /// Number of hypotheses that are returned.
-    pub n_best: usize,
-    /// Weight of the language model.
-    pub lm_weight: f64,
-    /// Score of each word.
-    pub word_score: f64,
-    /// Maximum number of tokens of a frame, for a transducer.
+    beam, with_beam: usize, "beam", "Number of hypotheses kept in each frame";
+    /// Number of hypotheses that are returned. The default is 1.
+    n_best, with_n_best: usize, "nbest", "Number of hypotheses";
+    /// Weight of the language model. The default is the weight of [`CtcDecoderOptions`].
+    lm_weight, with_lm_weight: f64, "lm-weight", "Weight of the language model";
+    /// Score of each word. The default is the score of [`CtcDecoderOptions`].
+    word_score, with_word_score: f64, "word-score", "Score added for each word";
+    /// Maximum number of tokens of a frame, for a transducer. The default is 1.
     #[doc(alias("max_sym_per_frame", "max_symbols"))]
-    pub symbols_per_frame: usize,
+    symbols_per_frame, with_symbols_per_frame: usize;
     /// Phrases that are more probable than the model assumes. Phrases that cannot be spelled are
     /// left out with a warning.
     #[serde(with = "hotword_lines")]
-    pub hotwords: Vec<HotWord>,
+    hotwords, with_hotwords: Vec<HotWord>;
     /// Bonus of each token of a hot word that has none of its own. If words are spelled, or come
     /// from a lexicon, it is the bonus of each word. The default is 1.5.
-    pub hotword_weight: f64,
+    hotword_weight, with_hotword_weight: f64,
+        "hotword-weight", "Bonus of each token of a hot word, or of each word if words are spelled";
     /// A language model in place of the description's.
-    pub language_model: Option<PathBuf>,
+    language_model, with_language_model: PathBuf,
+        "lm", "Language model: ARPA, binary, or either compressed with gzip";
     /// A decoding graph in place of the description's.
-    pub graph: Option<PathBuf>,
-    /// Factor of the network's scores before the scores of a graph are added.
-    pub acoustic_scale: f32,
-    /// States of a graph that are worse than the best by more than this are dropped.
-    pub search_beam: f32,
-    /// Paths of a graph that are worse than the best by more than this are no hypotheses.
-    pub lattice_beam: f32,
-    /// Maximum number of states of a graph that are kept in a frame.
-    pub max_active: usize,
+    graph, with_graph: PathBuf,
+        "graph", "Decoding graph (HLG): OpenFst's binary form or text, or k2's text";
+    /// Factor of the network's scores before the scores of a graph are added. The default is 1.
+    acoustic_scale, with_acoustic_scale: f32, "acoustic-scale", "Scale of the network's scores, with a graph";
+    /// States of a graph that are worse than the best by more than this are dropped. The default
+    /// is the beam of [`DenseOptions`].
+    search_beam, with_search_beam: f32;
+    /// Paths of a graph that are worse than the best by more than this are no hypotheses. The
+    /// default is the beam of [`DenseOptions`].
+    lattice_beam, with_lattice_beam: f32;
+    /// Maximum number of states of a graph that are kept in a frame. The default is the number
+    /// of [`DenseOptions`].
+    max_active, with_max_active: usize, "max-active", "Number of states of a graph kept in each frame";
+}
+
+impl DecodingOptions {
+    /// Returns the number of hypotheses that are returned.
+    pub(super) fn num_hypotheses(&self) -> usize {
+        self.n_best.unwrap_or(1)
+    }
+
+    /// Returns the hot words; none by default.
+    pub(super) fn hot_words(&self) -> &[HotWord] {
+        self.hotwords.as_deref().unwrap_or_default()
+    }
 }
 
 /// Hot words as the lines that [`HotWord`] reads.
 mod hotword_lines {
     use kaldera_decoder::HotWord;
     use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(hotwords: &[HotWord], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(hotwords.iter().cloned().map(String::from))
+    pub(super) fn serialize<S: Serializer>(words: &Option<Vec<HotWord>>, serializer: S) -> Result<S::Ok, S::Error> {
+        let lines = words.as_ref().map(|words| words.iter().cloned().map(String::from).collect::<Vec<_>>());
+        lines.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<HotWord>, D::Error> {
-        let lines = Vec::<String>::deserialize(deserializer)?;
-        lines.iter().map(|line| line.parse().map_err(D::Error::custom)).collect()
-    }
-}
-
-impl Default for DecodingOptions {
-    fn default() -> Self {
-        let (ctc, graph) = (CtcDecoderOptions::default(), DenseOptions::default());
-        Self {
-            beam: None,
-            n_best: 1,
-            lm_weight: ctc.lm_weight,
-            word_score: ctc.word_score,
-            symbols_per_frame: 1,
-            hotwords: vec![],
-            hotword_weight: ctc.hotword_weight,
-            language_model: None,
-            graph: None,
-            acoustic_scale: 1.0,
-            search_beam: graph.search_beam,
-            lattice_beam: graph.output_beam,
-            max_active: graph.max_active_states,
-        }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<HotWord>>, D::Error> {
+        let lines = Option::<Vec<String>>::deserialize(deserializer)?;
+        let words = lines.map(|lines| lines.iter().map(|line| line.parse().map_err(D::Error::custom)).collect());
+        words.transpose()
     }
 }
 
-setters! {
-    DecodingOptions:
-    beam, with_beam: Option<usize>, "With this many hypotheses in each frame.";
-    n_best, with_n_best: usize, "With this many hypotheses in the result.";
-    lm_weight, with_lm_weight: f64, "With this weight of the language model.";
-    word_score, with_word_score: f64, "With this score for each word.";
-    symbols_per_frame, with_symbols_per_frame: usize, "With this many tokens in a frame of a transducer.";
-    hotwords, with_hotwords: Vec<HotWord>, "With these hot words.";
-    hotword_weight, with_hotword_weight: f64, "With this bonus of each token of a hot word.";
-    language_model, with_language_model: Option<PathBuf>, "With this language model.";
-    graph, with_graph: Option<PathBuf>, "With this decoding graph.";
-    acoustic_scale, with_acoustic_scale: f32, "With this scale of the scores of the network.";
-    search_beam, with_search_beam: f32, "With this beam of the search in a graph.";
-    lattice_beam, with_lattice_beam: f32, "With this beam of hypotheses of a graph.";
-    max_active, with_max_active: usize, "With this many states of a graph in a frame.";
-}
-
-/// Returns the options that are not at their defaults and have no effect, with the reasons.
+/// Returns the options that are set and have no effect, with the reasons.
 fn without_effect(description: &Description) -> Vec<(&'static str, &'static str)> {
     const OF_GRAPH: &str = "the decoding graph decides that";
     const NO_GRAPH: &str = "there is no decoding graph";
     const NO_MODEL: &str = "there is no language model";
-    let (options, plain) = (&description.decoding, DecodingOptions::default());
+    let options = &description.decoding;
     let has_graph = description.graph.is_some() || options.graph.is_some();
     let has_model = description.language_model.is_some() || options.language_model.is_some();
     let all = [
         ("beam", has_graph && options.beam.is_some(), OF_GRAPH),
-        ("lm-weight", has_graph && options.lm_weight != plain.lm_weight, OF_GRAPH),
-        ("word-score", has_graph && options.word_score != plain.word_score, OF_GRAPH),
+        ("lm-weight", has_graph && options.lm_weight.is_some(), OF_GRAPH),
+        ("word-score", has_graph && options.word_score.is_some(), OF_GRAPH),
         (
             "n-best",
-            !has_graph && options.beam.is_some_and(|beam| beam < options.n_best),
+            !has_graph && options.beam.is_some_and(|beam| beam < options.num_hypotheses()),
             "there are as many hypotheses as beam, which is smaller",
         ),
-        ("acoustic-scale", !has_graph && options.acoustic_scale != plain.acoustic_scale, NO_GRAPH),
-        ("search-beam", !has_graph && options.search_beam != plain.search_beam, NO_GRAPH),
-        ("lattice-beam", !has_graph && options.lattice_beam != plain.lattice_beam, NO_GRAPH),
-        ("max-active", !has_graph && options.max_active != plain.max_active, NO_GRAPH),
-        ("lm-weight", !has_graph && !has_model && options.lm_weight != plain.lm_weight, NO_MODEL),
-        ("word-score", !has_graph && !has_model && options.word_score != plain.word_score, NO_MODEL),
+        ("acoustic-scale", !has_graph && options.acoustic_scale.is_some(), NO_GRAPH),
+        ("search-beam", !has_graph && options.search_beam.is_some(), NO_GRAPH),
+        ("lattice-beam", !has_graph && options.lattice_beam.is_some(), NO_GRAPH),
+        ("max-active", !has_graph && options.max_active.is_some(), NO_GRAPH),
+        ("lm-weight", !has_graph && !has_model && options.lm_weight.is_some(), NO_MODEL),
+        ("word-score", !has_graph && !has_model && options.word_score.is_some(), NO_MODEL),
         (
             "symbols-per-frame",
-            description.kind != ModelKind::Transducer && options.symbols_per_frame != plain.symbols_per_frame,
+            description.kind != ModelKind::Transducer && options.symbols_per_frame.is_some(),
             "it is for transducers",
         ),
         (
             "hotword-weight",
-            options.hotwords.is_empty() && options.hotword_weight != plain.hotword_weight,
+            options.hot_words().is_empty() && options.hotword_weight.is_some(),
             "there are no hot words",
         ),
     ];
@@ -249,7 +264,7 @@ impl Model<'_> {
             (None, None) => self.ctc_search(lexicon.as_deref(), &vocabulary)?,
         };
         let topology = self.topology();
-        let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::of_search(search, vocabulary) };
+        let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::from_search(search, vocabulary) };
         decoder.check_columns(columns).map_err(|error| self.refuse("network", error.to_string()))?;
         decoder.with_times(times).map_err(|error| self.refuse("frame-shift", error.to_string()))
     }
@@ -262,7 +277,7 @@ impl Model<'_> {
         spellings: &Spellings,
     ) -> Result<Search, Error> {
         let options = &self.description.decoding;
-        if !options.hotwords.is_empty() {
+        if !options.hot_words().is_empty() {
             return Err(self.refuse("decoding.hotwords", "a graph has no hot words: decode without it"));
         }
         if options.language_model.is_some() {
@@ -304,15 +319,15 @@ impl Model<'_> {
         let graph = of_model(read.graph, tokens.as_ref(), vocabulary).map_err(|reason| failed(&reason))?;
         let graph = graph.into_class_plus_one().map_err(|error| failed(&error))?;
         check_words(&graph, &words).map_err(|reason| failed(&reason))?;
-        let search = DenseOptions::default()
-            .with_search_beam(options.search_beam)
-            .with_output_beam(options.lattice_beam)
-            .with_max_active_states(options.max_active);
+        let mut search = DenseOptions::default();
+        search.search_beam = options.search_beam.unwrap_or(search.search_beam);
+        search.output_beam = options.lattice_beam.unwrap_or(search.output_beam);
+        search.max_active_states = options.max_active.unwrap_or(search.max_active_states);
         let graph_options = GraphOptions::default()
             .with_search(search)
-            .with_acoustic_scale(options.acoustic_scale)
+            .with_acoustic_scale(options.acoustic_scale.unwrap_or(1.0))
             .with_silence(vec![vocabulary.blank()])
-            .with_n_best(options.n_best);
+            .with_n_best(options.num_hypotheses());
         let numbers = spellings.iter().filter_map(|(word, spelled)| Some((words.find(word)?, Arc::clone(spelled))));
         let numbers: Vec<_> = numbers.collect();
         if numbers.is_empty() && !spellings.is_empty() {
@@ -339,20 +354,19 @@ impl Model<'_> {
         });
         let model = model.transpose()?;
         let plain = options.beam.is_none()
-            && options.n_best == 1
-            && options.hotwords.is_empty()
+            && options.num_hypotheses() == 1
+            && options.hot_words().is_empty()
             && model.is_none()
             && lexicon.is_none();
-        let mut ctc = CtcDecoderOptions::default()
-            .with_n_best(options.n_best)
-            .with_lm_weight(options.lm_weight)
-            .with_hotword_weight(options.hotword_weight);
+        let mut ctc = CtcDecoderOptions::default().with_n_best(options.num_hypotheses());
+        ctc.lm_weight = options.lm_weight.unwrap_or(ctc.lm_weight);
+        ctc.hotword_weight = options.hotword_weight.unwrap_or(ctc.hotword_weight);
         ctc = if plain {
             // The best token of each frame.
             ctc.with_beam_size(1).with_beam_size_token(Some(1)).with_log_add(false).with_word_score(0.0)
         } else {
-            let word_score = if model.is_some() { options.word_score } else { 0.0 };
-            ctc.with_beam_size(options.beam.unwrap_or(BEAM.max(options.n_best))).with_word_score(word_score)
+            let word_score = if model.is_some() { options.word_score.unwrap_or(ctc.word_score) } else { 0.0 };
+            ctc.with_beam_size(options.beam.unwrap_or(BEAM.max(options.num_hypotheses()))).with_word_score(word_score)
         };
         let mut symbols = match &model {
             Some(model) => model.symbols().map_err(|error| of_model(&error))?,
@@ -395,7 +409,7 @@ impl Model<'_> {
         };
         let failed = |error: DecoderError| self.refuse("decoding", error.to_string());
         let mut decoder = decoder.map_err(failed)?;
-        if !options.hotwords.is_empty() {
+        if !options.hot_words().is_empty() {
             let hotwords = self.spelled_hotwords(|phrase| decoder.spell(phrase))?;
             decoder = decoder.with_hot_texts(hotwords).map_err(failed)?;
         }
@@ -407,7 +421,7 @@ impl Model<'_> {
         &self,
         spell: impl Fn(&str) -> Result<Vec<i32>, DecoderError>,
     ) -> Result<Vec<HotWord>, Error> {
-        let all = &self.description.decoding.hotwords;
+        let all = self.description.decoding.hot_words();
         let (mut spelled, mut refused) = (vec![], vec![]);
         for hot in all {
             match spell(&hot.phrase) {
@@ -562,7 +576,7 @@ fn check_spelled(model: &NgramModel, vocabulary: &Vocabulary) -> Result<(), Stri
 impl From<CtcDecoder<NgramModel>> for AnyDecoder {
     fn from(decoder: CtcDecoder<NgramModel>) -> Self {
         let vocabulary = decoder.vocabulary().clone();
-        Self::of_search(Search::Ctc(Box::new(decoder)), vocabulary)
+        Self::from_search(Search::Ctc(Box::new(decoder)), vocabulary)
     }
 }
 
@@ -574,15 +588,16 @@ impl From<CtcDecoder> for AnyDecoder {
 
 impl AnyDecoder {
     /// Opens the decoder of a model's folder without its network, for log-probabilities of
-    /// `num_outputs` outputs. Outputs that the description merges are merged. `change` gets the
-    /// options of decoding of the description.
+    /// `num_outputs` outputs; with `None`, of one output for each token, or for each line of
+    /// `network.outputs`. Outputs that the description merges are merged. `change` gets the options
+    /// of decoding of the description.
     ///
     /// # Errors
     /// [`Error::ModelFile`] and [`Error::ModelKey`] with the wrong file and key, also for a
     /// transducer, which has no log-probabilities of frames.
     pub fn open(
         folder: impl AsRef<Path>,
-        num_outputs: usize,
+        num_outputs: impl Into<Option<usize>>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
         Self::read(Model::open(folder.as_ref(), false)?, num_outputs, change)
@@ -595,7 +610,7 @@ impl AnyDecoder {
     /// As [`open`](Self::open).
     pub fn open_outside(
         folder: impl AsRef<Path>,
-        num_outputs: usize,
+        num_outputs: impl Into<Option<usize>>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
         Self::read(Model::open(folder.as_ref(), true)?, num_outputs, change)
@@ -608,7 +623,7 @@ impl AnyDecoder {
     /// As [`open`](Self::open).
     pub fn from_files(
         read: impl Fn(&str) -> io::Result<Vec<u8>>,
-        num_outputs: usize,
+        num_outputs: impl Into<Option<usize>>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
         Self::read(Model::from_files(&read)?, num_outputs, change)
@@ -616,24 +631,25 @@ impl AnyDecoder {
 
     fn read(
         mut model: Model<'_>,
-        num_outputs: usize,
+        num_outputs: impl Into<Option<usize>>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
         model.description.decoding = change(std::mem::take(&mut model.description.decoding));
         if model.description.kind == ModelKind::Transducer {
             return Err(model.refuse("kind", NO_LOG_PROBS));
         }
+        let num_outputs = num_outputs.into().map_or_else(|| model.num_outputs(), Ok)?;
         let decoder = model.decoder(num_outputs, model.times_of_archive()?, model.predictor()?)?;
         Ok(decoder.with_files(model.files_of_decoder()))
     }
 
-    fn of_search(search: Search, vocabulary: Vocabulary) -> Self {
+    fn from_search(search: Search, vocabulary: Vocabulary) -> Self {
         Self { search, vocabulary, spellings: Spellings::new(), topology: Topology::Ctc, merge: None, files: vec![] }
     }
 
     /// Makes a search in a decoding graph, whose input labels are the tokens of this vocabulary.
     pub fn from_graph(recognizer: GraphRecognizer, vocabulary: Vocabulary) -> Self {
-        Self::of_search(Search::Graph(Box::new(recognizer)), vocabulary)
+        Self::from_search(Search::Graph(Box::new(recognizer)), vocabulary)
     }
 
     /// Makes a search over the rows of a transducer's encoder, which is the
@@ -654,7 +670,7 @@ impl AnyDecoder {
         let is_greedy = options.beam == 1 && hot_words.is_none();
         let predictor = Box::new(predictor);
         let search = TransducerSearch::new(predictor, durations, &vocabulary, hot_words, options, is_greedy)?;
-        Ok(Self::of_search(Search::Transducer(Box::new(search)), vocabulary))
+        Ok(Self::from_search(Search::Transducer(Box::new(search)), vocabulary))
     }
 
     /// Sets the length of frames.
@@ -689,6 +705,15 @@ impl AnyDecoder {
             Search::Ctc(decoder) => decoder.times(),
             Search::Graph(recognizer) => &recognizer.options().times,
             Search::Transducer(search) => search.times(),
+        }
+    }
+
+    /// Returns the number of values in a row of log-probabilities, or of a transducer's encoder.
+    pub fn num_outputs(&self) -> usize {
+        match (&self.merge, self.transducer()) {
+            (Some(merge), _) => merge.num_outputs(),
+            (None, Some(transducer)) => transducer.encoder_dim(),
+            (None, None) => self.vocabulary.len(),
         }
     }
 
@@ -876,6 +901,28 @@ impl DecoderStream<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_replace_options_and_leave_others() {
+        let described: DecodingOptions = toml::from_str("beam = 5\nhotwords = ['a :2.5']\ngraph = 'g'").unwrap();
+        let (hotwords, mut changes) = (described.hotwords.clone(), DecodingOptions::default().with_hotwords(vec![]));
+        assert_eq!(hotwords.as_ref().map(|words| words[0].bonus), Some(Some(2.5)));
+        struct Given<'g>(&'g [(&'g str, &'g str)]);
+        impl<'a> Registry<'a> for Given<'_> {
+            fn add(
+                &mut self,
+                name: &'static str,
+                value: &'a mut dyn kaldi_feat::options::OptionValue,
+                _doc: &'static str,
+            ) {
+                self.0.iter().filter(|given| given.0 == name).for_each(|given| value.set(given.1).unwrap());
+            }
+        }
+        changes.register(&mut Given(&[("beam", "7"), ("lm", "x.arpa"), ("lm-weight", "0.5")]));
+        let expected = described.clone().with_beam(7).with_language_model("x.arpa".into()).with_lm_weight(0.5);
+        assert_eq!(described.clone().with_changes(changes), expected.with_hotwords(vec![]));
+        assert_eq!(described.clone().with_changes(DecodingOptions::default()), described);
+    }
 
     #[test]
     fn options_without_effect_are_named() {

@@ -22,6 +22,9 @@ use crate::text;
 /// Name of the description.
 const FILE: &str = "model.toml";
 
+/// Key of the file of outputs that are merged.
+const OUTPUTS: &str = "network.outputs";
+
 /// Maximum size of a description, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -354,13 +357,19 @@ impl<'f> Model<'f> {
 
     /// Returns the file of the network. An archive of log-probabilities in its place is an error.
     pub(super) fn network_file(&self) -> Result<&Path, Error> {
-        let network = &self.description.network;
-        if let Some(archive) = network.archive() {
-            return Err(Error::ModelArchive { path: self.path(FILE.as_ref()), archive: self.path(archive) });
-        }
-        network.file.as_deref().ok_or_else(|| {
-            let remedy = "'kaldera decode' and AnyDecoder::open decode log-probabilities without a network";
-            self.refuse("network.file", format!("it is missing: {remedy}"))
+        let NetworkFile { file, .. } = &self.description.network;
+        let archive = self.description.network.archive().map(|archive| self.path(archive));
+        let file = file.as_deref().filter(|_| archive.is_none());
+        file.ok_or_else(|| Error::NoNetwork { path: self.path(FILE.as_ref()), archive })
+    }
+
+    /// Returns the number of outputs of the network for which the description is: the lines of
+    /// `network.outputs`, or else the tokens before the disambiguation symbols at their end.
+    pub(super) fn num_outputs(&self) -> Result<usize, Error> {
+        let tokens = self.token_texts()?;
+        Ok(match &self.description.network.outputs {
+            Some(file) => self.outputs(file, &tokens)?.len(),
+            None => tokens.iter().rposition(|text| !is_disambiguation(text)).map_or(0, |last| last + 1),
         })
     }
 
@@ -425,14 +434,17 @@ impl<'f> Model<'f> {
 
     /// Returns the tokens of `num_outputs` outputs of the network, if these are merged.
     pub(super) fn merge(&self, num_outputs: usize) -> Result<Option<Merge>, Error> {
-        const KEY: &str = "network.outputs";
         let Some(file) = &self.description.network.outputs else { return Ok(None) };
         let tokens = self.token_texts()?;
-        let text = self.read_text(KEY, file)?;
-        let outputs = merged_tokens(&text, &tokens).map_err(|reason| self.in_file(KEY, file, &reason))?;
-        let merge = Merge::new(outputs, tokens.len());
+        let merge = Merge::new(self.outputs(file, &tokens)?, tokens.len());
         let merge = merge.and_then(|merge| merge.check_outputs(num_outputs).map(|()| merge));
-        merge.map(Some).map_err(|error| self.in_file(KEY, file, &error))
+        merge.map(Some).map_err(|error| self.in_file(OUTPUTS, file, &error))
+    }
+
+    /// Returns the token of each output of the network, if outputs are merged.
+    fn outputs(&self, file: &Path, tokens: &[String]) -> Result<Vec<Option<usize>>, Error> {
+        let text = self.read_text(OUTPUTS, file)?;
+        merged_tokens(&text, tokens).map_err(|reason| self.in_file(OUTPUTS, file, &reason))
     }
 
     fn token_texts(&self) -> Result<Vec<String>, Error> {

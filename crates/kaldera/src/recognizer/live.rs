@@ -200,7 +200,7 @@ impl LiveRecognizer {
                 update.so_far = Some(found);
             }
         }
-        update.so_far = update.so_far.map(|found| self.place().of(found));
+        update.so_far = update.so_far.map(|found| self.place().shift(found));
         Ok(update)
     }
 
@@ -217,7 +217,7 @@ impl LiveRecognizer {
             end_at(&mut hypothesis.words, seconds);
         }
         found.utterance = name;
-        Ok(has_tokens(&found).then(|| place.of(found)))
+        Ok(has_tokens(&found).then(|| place.shift(found)))
     }
 
     /// Takes samples in which no end is searched for.
@@ -282,7 +282,7 @@ impl LiveRecognizer {
         }
         self.num_ended += 1;
         ended.utterance = name(self.num_ended);
-        Ok(Some(place.of(ended)))
+        Ok(Some(place.shift(ended)))
     }
 
     /// Begins an utterance at its first frame, which has arrived, with the audio before it as
@@ -336,7 +336,7 @@ struct Place {
 
 impl Place {
     /// Counts frames and times from the start of the stream.
-    fn of(&self, mut found: Recognition) -> Recognition {
+    fn shift(&self, mut found: Recognition) -> Recognition {
         let place = |segment: &mut Segment| {
             segment.frames = segment.frames.start + self.first_frame..segment.frames.end + self.first_frame;
             segment.start += self.seconds;

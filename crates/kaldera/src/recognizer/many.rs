@@ -30,7 +30,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// Creates the transcript of words that were aligned.
-    fn of_words(key: &str, words: Vec<Segment>, num_frames: usize, seconds: f64) -> Self {
+    fn from_words(key: &str, words: Vec<Segment>, num_frames: usize, seconds: f64) -> Self {
         let mut hypothesis = Hypothesis::default();
         hypothesis.words = words;
         Self { recognition: Recognition::new(key, num_frames, vec![hypothesis]), seconds }
@@ -165,7 +165,7 @@ impl Recognizer {
         let align = |audio: &Audio<'_>| {
             let transcript = text(audio.key).ok_or_else(|| Error::NoTranscript { utterance: audio.key.to_owned() })?;
             let (words, num_frames) = self.align_recording(audio, transcript)?;
-            Ok(Transcript::of_words(audio.key, words, num_frames, seconds_of(audio.samples.len(), audio.samp_freq)))
+            Ok(Transcript::from_words(audio.key, words, num_frames, seconds_of(audio.samples.len(), audio.samp_freq)))
         };
         run(inputs, options, |reader, utterance| with_audio(utterance, options, reader, align), take, progress)
     }
@@ -211,7 +211,7 @@ impl AnyDecoder {
             let transcript = text(key).ok_or_else(|| Error::NoTranscript { utterance: key.clone() })?;
             let rows = log_probs(key).ok_or_else(|| Error::NoLogProbs { utterance: key.clone() })?;
             let (words, num_frames) = self.align_frames(key, rows, transcript)?;
-            Ok(Transcript::of_words(key, words, num_frames, self.times().seconds(num_frames)))
+            Ok(Transcript::from_words(key, words, num_frames, self.times().seconds(num_frames)))
         };
         run(inputs, options, align, take, progress)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fsa::graphs::ContextGraph;
 use kaldera_decoder::align::TranscriptWord;
+use kaldera_decoder::ctc::CtcDecoderOptions;
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
     forced_align,
@@ -109,27 +110,29 @@ impl Model<'_> {
             },
             None => None,
         };
-        let hot = match options.hotwords.is_empty() {
+        let hot = match options.hot_words().is_empty() {
             true => None,
             false => {
                 let hotwords = self.spelled_hotwords(|phrase| vocabulary.tokenize(phrase))?;
-                let graph = vocabulary.hot_words(hotwords, options.hotword_weight);
+                let weight = options.hotword_weight.unwrap_or(CtcDecoderOptions::default().hotword_weight);
+                let graph = vocabulary.hot_words(hotwords, weight);
                 Some(graph.map_err(|error| self.refuse("decoding.hotwords", error.to_string()))?)
             }
         };
-        let is_greedy = options.beam.is_none() && options.n_best == 1 && hot.is_none();
-        let has_one_token_a_frame = description.network.durations.is_empty() && options.symbols_per_frame == 1;
+        let (n_best, symbols_per_frame) = (options.num_hypotheses(), options.symbols_per_frame.unwrap_or(1));
+        let is_greedy = options.beam.is_none() && n_best == 1 && hot.is_none();
+        let has_one_token_a_frame = description.network.durations.is_empty() && symbols_per_frame == 1;
         // icefall's modified_beam_search also counts the tokens that the predictor starts with.
         let length_norm = match predictor.start() {
             Ok(state) => has_one_token_a_frame.then_some(state.tokens.len()),
             Err(error) => return Err(self.refuse("network.predictor", error.to_string())),
         };
         let search = TransducerOptions::default()
-            .with_beam(if is_greedy { 1 } else { options.beam.unwrap_or(BEAM.max(options.n_best)) })
+            .with_beam(if is_greedy { 1 } else { options.beam.unwrap_or(BEAM.max(n_best)) })
             .with_length_norm(length_norm)
             .with_unk(unk)
-            .with_max_symbols_per_frame(options.symbols_per_frame)
-            .with_n_best(options.n_best);
+            .with_max_symbols_per_frame(symbols_per_frame)
+            .with_n_best(n_best);
         let durations = description.network.durations.clone();
         TransducerSearch::new(predictor, durations, vocabulary, hot, search, is_greedy).map_err(|error| match error {
             DecoderError::Option { name, value, reason } => {

@@ -171,6 +171,8 @@ fn log_probabilities_are_decoded_without_a_network() {
     assert!(decoder.align("utt-1", &first, "four").unwrap_err().to_string().contains("four"));
     assert!(decoder.align("utt-2", &second, "one two three").is_err());
     assert_eq!(decoder.files(), ["model.toml", "tokens.txt"].map(|name| folder.path().join(name)));
+    let decoder = AnyDecoder::open(folder.path(), None, |options| options).unwrap();
+    assert_eq!((decoder.num_outputs(), decoder.decode("utt-1", &first).unwrap()), (4, result.clone()));
     let refused = |num_outputs| AnyDecoder::open(folder.path(), num_outputs, |options| options).unwrap_err();
     assert!(refused(5).to_string().contains("there are 4 tokens, and the network gives 5 scores"));
     let error = Recognizer::open(folder.path()).unwrap_err().to_string();
@@ -178,14 +180,17 @@ fn log_probabilities_are_decoded_without_a_network() {
     write_decoder(folder.path(), "network = { file = '../posteriors.ark' }");
     assert_eq!(open_decoder(folder.path()).decode("utt-1", &first).unwrap(), result);
     let error = Recognizer::open(folder.path()).unwrap_err();
-    assert!(matches!(&error, kaldera::Error::ModelArchive { archive, .. } if archive.ends_with("posteriors.ark")));
+    assert!(
+        matches!(&error, kaldera::Error::NoNetwork { archive: Some(file), .. } if file.ends_with("posteriors.ark"))
+    );
     assert!(["network.file", "'kaldera decode'", "AnyDecoder"].iter().all(|said| error.to_string().contains(said)));
     write_decoder(folder.path(), "network = { file = 'posteriors.ark', inputs = 20 }");
     assert!(refused(4).to_string().contains("key network.inputs: an archive of log-probabilities has none"));
     fs::write(folder.path().join("outputs.txt"), "one one\nnone -\nzwei two\n- <blk>\ndrei three\ntwo two\n").unwrap();
     write_decoder(folder.path(), "network = { outputs = 'outputs.txt' }");
     assert!(refused(4).to_string().contains("tokens for 6 outputs, and the network has 4"));
-    let decoder = AnyDecoder::open(folder.path(), 6, |options| options).unwrap();
+    let decoder = AnyDecoder::open(folder.path(), None, |options| options).unwrap();
+    assert_eq!(decoder.num_outputs(), 6);
     let rows = [[0.1, 0.0, 0.4, 0.1, 0.1, 0.3], [0.1, 0.5, 0.1, 0.2, 0.1, 0.0]].concat();
     let rows: Vec<f32> = rows.into_iter().map(f32::ln).collect();
     assert_eq!(decoder.decode("utt-1", &rows).unwrap().text(), "two");

@@ -11,7 +11,7 @@ use kaldera::fsa::io::SymbolTable;
 use super::files::{Format, read_symbols};
 use super::operations::failed;
 use super::options::Options;
-use super::{CliError, Inputs, Made, Operation, Work, output_format};
+use super::{CliError, FstOutput, Inputs, Operation, Runner, output_format};
 use crate::memory::{megabytes, peak_memory};
 use crate::native::files::{is_standard, open, shown, write_bytes};
 
@@ -44,10 +44,10 @@ pub(super) const ARPA2FST: Operation = Operation {
         "keep-symbols",
         "max-mem",
     ],
-    work: Work::Files(arpa2fst),
+    run: Runner::Files(arpa2fst),
 };
 
-fn arpa2fst(options: &Options) -> Result<Made, CliError> {
+fn arpa2fst(options: &Options) -> Result<FstOutput, CliError> {
     let [input] = &options.arguments[..] else { return Err(CliError::Usage("one model is read".to_owned())) };
     let given = read_symbols(&options.read_symbol_table)?;
     let mut how = ArpaOptions::default();
@@ -87,7 +87,7 @@ fn arpa2fst(options: &Options) -> Result<Made, CliError> {
         write_bytes(&options.write_symbol_table, words.to_string().as_bytes())?;
     }
     let table = Some(words).filter(|_| options.keep_symbols);
-    Ok(Made::Labelled { graph, input_symbols: table.clone(), output_symbols: table })
+    Ok(FstOutput::Labelled { graph, input_symbols: table.clone(), output_symbols: table })
 }
 
 fn tell_missing(number: u64) {
@@ -127,10 +127,10 @@ pub(super) const MAKE_HLG: Operation = Operation {
         "remove-epsilon",
         "max-mem",
     ],
-    work: Work::Files(hlg),
+    run: Runner::Files(hlg),
 };
 
-fn hlg(options: &Options) -> Result<Made, CliError> {
+fn hlg(options: &Options) -> Result<FstOutput, CliError> {
     let [lexicon, arpa] = &options.arguments[..] else {
         return Err(CliError::Usage("a lexicon and a model are read".to_owned()));
     };
@@ -186,13 +186,17 @@ fn hlg(options: &Options) -> Result<Made, CliError> {
     tell_missing(made.num_missing_ngrams);
     if format == Format::K2 {
         write_tables(options, &made.labels().map_err(failed)?, &made.words)?;
-        return Ok(Made::Labelled { graph: made.graph, input_symbols: None, output_symbols: None });
+        return Ok(FstOutput::Labelled { graph: made.graph, input_symbols: None, output_symbols: None });
     }
     let file = made.to_openfst().map_err(failed)?;
     if let (Some(tokens), Some(words)) = (&file.input_symbols, &file.output_symbols) {
         write_tables(options, tokens, words)?;
     }
-    Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
+    Ok(FstOutput::Labelled {
+        graph: file.graph,
+        input_symbols: file.input_symbols,
+        output_symbols: file.output_symbols,
+    })
 }
 
 /// Reports the steps during the work.

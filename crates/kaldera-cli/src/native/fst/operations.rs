@@ -16,7 +16,7 @@ use crate::native::files::{in_file, read_text};
 use crate::native::fst::files::{Format, FstFile, as_transducer, format_name, read_symbols};
 use crate::native::fst::options::Options;
 use crate::native::fst::tables::{Tables, arc_type};
-use crate::native::fst::{CliError, DRAW, Inputs, Made, Operation, Work, graphs, graphviz, output_format};
+use crate::native::fst::{CliError, DRAW, FstOutput, Inputs, Operation, Runner, graphs, graphviz, output_format};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -42,7 +42,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "fst-type",
             "format",
         ],
-        work: Work::Files(compile),
+        run: Runner::Files(compile),
     },
     Operation {
         name: "print",
@@ -54,7 +54,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst L.txt"],
         inputs: Inputs::Files(1),
         options: &["acceptor", "isymbols", "osymbols", "ssymbols"],
-        work: Work::Fsts(Tables::Own, print),
+        run: Runner::Fsts(Tables::Own, print),
     },
     Operation {
         name: "convert",
@@ -65,7 +65,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--format=k2 L.fst L.txt"],
         inputs: Inputs::Files(1),
         options: &["format", "fst-type"],
-        work: Work::Fsts(Tables::Kept, |_, mut files| Ok(Made::Fst(take(&mut files)))),
+        run: Runner::Fsts(Tables::Kept, |_, mut files| Ok(FstOutput::Fst(take(&mut files)))),
     },
     Operation {
         name: "info",
@@ -73,7 +73,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst G.fst"],
         inputs: Inputs::Any,
         options: &[],
-        work: Work::Fsts(Tables::Own, info),
+        run: Runner::Fsts(Tables::Own, info),
     },
     Operation {
         name: DRAW,
@@ -85,7 +85,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--title=lexicon L.fst L.dot"],
         inputs: Inputs::Files(1),
         options: &["format", "isymbols", "osymbols", "title"],
-        work: Work::Fsts(Tables::Own, draw),
+        run: Runner::Fsts(Tables::Own, draw),
     },
     Operation {
         name: "arcsort",
@@ -93,7 +93,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--sort-type=olabel L.fst sorted.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "sort-type"],
-        work: Work::Fsts(Tables::Kept, arcsort),
+        run: Runner::Fsts(Tables::Kept, arcsort),
     },
     Operation {
         name: "connect",
@@ -101,7 +101,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst connected.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
-        work: Work::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).connect())),
+        run: Runner::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).connect())),
     },
     Operation {
         name: "topsort",
@@ -113,7 +113,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst sorted.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
-        work: Work::Fsts(Tables::Kept, |_, mut files| {
+        run: Runner::Fsts(Tables::Kept, |_, mut files| {
             fst(take(&mut files).connect().and_then(|graph| graph.top_sort()))
         }),
     },
@@ -126,7 +126,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst G.fst LG.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
-        work: Work::Fsts(Tables::Chained, compose),
+        run: Runner::Fsts(Tables::Chained, compose),
     },
     Operation {
         name: "intersect",
@@ -134,7 +134,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst G.fst both.fst"],
         inputs: Inputs::Files(2),
         options: &["format", "connect", "max-mem"],
-        work: Work::Fsts(Tables::Common, intersect),
+        run: Runner::Fsts(Tables::Common, intersect),
     },
     Operation {
         name: "difference",
@@ -146,7 +146,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst G.fst rest.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
-        work: Work::Fsts(Tables::Common, difference),
+        run: Runner::Fsts(Tables::Common, difference),
     },
     Operation {
         name: "determinize",
@@ -158,7 +158,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst det.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate", "max-mem"],
-        work: Work::Fsts(Tables::Kept, determinize),
+        run: Runner::Fsts(Tables::Kept, determinize),
     },
     Operation {
         name: "epsnormalize",
@@ -170,7 +170,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["det.fst normal.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "eps-norm-output", "max-mem"],
-        work: Work::Fsts(Tables::Kept, epsnormalize),
+        run: Runner::Fsts(Tables::Kept, epsnormalize),
     },
     Operation {
         name: "minimize",
@@ -178,7 +178,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["det.fst min.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "delta", "allow-nondet", "max-mem"],
-        work: Work::Fsts(Tables::Kept, minimize),
+        run: Runner::Fsts(Tables::Kept, minimize),
     },
     Operation {
         name: "push",
@@ -186,7 +186,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--to-final G.fst pushed.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "to-final"],
-        work: Work::Fsts(Tables::Kept, push),
+        run: Runner::Fsts(Tables::Kept, push),
     },
     Operation {
         name: "rmepsilon",
@@ -194,7 +194,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst free.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "max-mem"],
-        work: Work::Fsts(Tables::Kept, rmepsilon),
+        run: Runner::Fsts(Tables::Kept, rmepsilon),
     },
     Operation {
         name: "shortestpath",
@@ -202,7 +202,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--nshortest=2 G.fst best.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "nshortest", "unique", "max-mem"],
-        work: Work::Fsts(Tables::Kept, shortestpath),
+        run: Runner::Fsts(Tables::Kept, shortestpath),
     },
     Operation {
         name: "randgen",
@@ -214,7 +214,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--npath=5 --seed=1 G.fst paths.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "npath", "seed", "weighted", "max-mem"],
-        work: Work::Fsts(Tables::Kept, randgen),
+        run: Runner::Fsts(Tables::Kept, randgen),
     },
     Operation {
         name: "equivalent",
@@ -226,7 +226,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst G.fst"],
         inputs: Inputs::Files(2),
         options: &["delta"],
-        work: Work::Fsts(Tables::Merged, equivalent),
+        run: Runner::Fsts(Tables::Merged, equivalent),
     },
     Operation {
         name: "reverse",
@@ -234,7 +234,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst reversed.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
-        work: Work::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).reverse())),
+        run: Runner::Fsts(Tables::Kept, |_, mut files| fst(take(&mut files).reverse())),
     },
     Operation {
         name: "invert",
@@ -242,7 +242,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["L.fst inverted.fst"],
         inputs: Inputs::Files(1),
         options: &["format"],
-        work: Work::Fsts(Tables::Swapped, |_, mut files| fst(as_transducer(take(&mut files))?.invert())),
+        run: Runner::Fsts(Tables::Swapped, |_, mut files| fst(as_transducer(take(&mut files))?.invert())),
     },
     Operation {
         name: "project",
@@ -253,7 +253,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--project-type=output L.fst words.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "project-output", "project-type"],
-        work: Work::Fsts(Tables::Projected, project),
+        run: Runner::Fsts(Tables::Projected, project),
     },
     Operation {
         name: "closure",
@@ -261,7 +261,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst any.fst"],
         inputs: Inputs::Files(1),
         options: &["format", "closure-plus"],
-        work: Work::Fsts(Tables::Kept, closure),
+        run: Runner::Fsts(Tables::Kept, closure),
     },
     Operation {
         name: "union",
@@ -269,7 +269,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst G.fst either.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
-        work: Work::Fsts(Tables::Merged, union),
+        run: Runner::Fsts(Tables::Merged, union),
     },
     Operation {
         name: "concat",
@@ -277,7 +277,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["G.fst G.fst twice.fst"],
         inputs: Inputs::Files(2),
         options: &["format"],
-        work: Work::Fsts(Tables::Merged, |_, mut files| {
+        run: Runner::Fsts(Tables::Merged, |_, mut files| {
             let (a, b) = take_two(&mut files);
             let (a, b) = both(a, b)?;
             fst(concat(&a, &b))
@@ -288,8 +288,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
 ];
 
 /// Converts the result of the library.
-pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<Made, CliError> {
-    made.map(Made::Fst).map_err(failed)
+pub(super) fn fst(made: Result<Graph<Fsa>, Error>) -> Result<FstOutput, CliError> {
+    made.map(FstOutput::Fst).map_err(failed)
 }
 
 /// Converts an error of the library. It has one line, or several for a place in a text.
@@ -337,7 +337,7 @@ fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), CliError> {
     ))
 }
 
-fn compile(options: &Options) -> Result<Made, CliError> {
+fn compile(options: &Options) -> Result<FstOutput, CliError> {
     let [input] = &options.arguments[..] else { return Err(CliError::Usage("one text is compiled".to_owned())) };
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let ssymbols = read_symbols(&options.ssymbols)?;
@@ -358,10 +358,10 @@ fn compile(options: &Options) -> Result<Made, CliError> {
     file.input_symbols = isymbols.filter(|_| options.keep_isymbols);
     file.output_symbols = osymbols.filter(|_| options.keep_osymbols);
     file.write(&options.output)?;
-    Ok(Made::Nothing)
+    Ok(FstOutput::Nothing)
 }
 
-fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
+fn print(options: &Options, files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let ssymbols = read_symbols(&options.ssymbols)?;
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
     let mut text = String::new();
@@ -374,16 +374,16 @@ fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
             .with_state_symbols(ssymbols.as_ref());
         text += &format.print(&file.graph).map_err(failed)?;
     }
-    Ok(Made::Text(text))
+    Ok(FstOutput::Text(text))
 }
 
-fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
+fn info(options: &Options, files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let mut text = String::new();
     for (name, file) in options.arguments.iter().zip(&files) {
         if files.len() > 1 {
             let _ = writeln!(text, "{name}");
         }
-        let sizes = Sizes::of(&file.graph);
+        let sizes = Sizes::count(&file.graph);
         let symbols = |table: &Option<SymbolTable>| {
             table.as_ref().map_or_else(|| "none".to_owned(), |table| format!("{} symbols", table.len()))
         };
@@ -409,7 +409,7 @@ fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, CliError> {
             let _ = writeln!(text, "{what:<21} {value}");
         }
     }
-    Ok(Made::Text(text))
+    Ok(FstOutput::Text(text))
 }
 
 /// The counts of OpenFst's `fstinfo`: final costs are not counted as arcs, nor the state that they
@@ -428,7 +428,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(graph: &Graph<Fsa>) -> Self {
+    fn count(graph: &Graph<Fsa>) -> Self {
         let (view, aux_labels) = (graph.fsas().view(), graph.aux_labels());
         let mut sizes = Self::default();
         let Some(last) = view.final_state() else { return sizes };
@@ -486,18 +486,18 @@ fn reached<I: Iterator<Item = usize>>(num_states: usize, from: usize, next: impl
     seen
 }
 
-fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let (isymbols, osymbols) = (read_symbols(&options.isymbols)?, read_symbols(&options.osymbols)?);
-    let Some(file) = files.pop() else { return Ok(Made::Nothing) };
+    let Some(file) = files.pop() else { return Ok(FstOutput::Nothing) };
     let drawing = Drawing::default()
         .with_title(&options.title)
         .with_input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
         .with_output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
     let text = drawing.dot(&file.graph);
-    if options.format == "dot" { Ok(Made::Text(text)) } else { graphviz::svg(text).map(Made::Text) }
+    if options.format == "dot" { Ok(FstOutput::Text(text)) } else { graphviz::svg(text).map(FstOutput::Text) }
 }
 
-fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let graph = take(&mut files);
     match &*options.sort_type {
         "ilabel" => fst(graph.arc_sort()),
@@ -508,11 +508,11 @@ fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError>
     }
 }
 
-fn connected(made: Graph<Fsa>, options: &Options) -> Result<Made, CliError> {
-    if options.connect { fst(made.connect()) } else { Ok(Made::Fst(made)) }
+fn connected(made: Graph<Fsa>, options: &Options) -> Result<FstOutput, CliError> {
+    if options.connect { fst(made.connect()) } else { Ok(FstOutput::Fst(made)) }
 }
 
-fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let (a, b) = take_two(&mut files);
     let epsilons = match &*options.compose_filter {
         "auto" | "sequence" | "alt_sequence" | "match" => Epsilons::Sequenced,
@@ -528,7 +528,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError>
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 
-fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
@@ -536,13 +536,13 @@ fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliErro
     connected(Graph::new(k2::intersect(&a, &b, how).map_err(failed)?.0), options)
 }
 
-fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     fst(openfst::difference(&a, &b).map(|(made, _)| Graph::new(made)))
 }
 
-fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let disambiguate = match &*options.det_type {
         "functional" => false,
         "disambiguate" => true,
@@ -565,20 +565,20 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliEr
     fst(openfst::determinize(&take(&mut files), &how))
 }
 
-fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     refuse_log(&files, FsaOperation::EpsilonNormalize)?;
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
     fst(openfst::epsilon_normalize(&take(&mut files), side, options.limits()))
 }
 
-fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet).with_limits(options.limits());
     how.semiring = semiring(&files);
     how.delta = options.delta;
     fst(openfst::minimize(&take(&mut files), &how))
 }
 
-fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn push(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let semiring = semiring(&files);
     let graph = take(&mut files);
     let to = if options.to_final { PushTo::Final } else { PushTo::Initial };
@@ -588,7 +588,7 @@ fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
     })
 }
 
-fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let semiring = semiring(&files);
     let graph = take(&mut files);
     let without = |fsa: &Fsa| match semiring {
@@ -603,7 +603,7 @@ fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliErro
     fst(encoded.and_then(|(fsa, encoder)| encoder.decode(&without(&fsa)?)?.connect()))
 }
 
-fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     refuse_log(&files, FsaOperation::ShortestPaths)?;
     let graph = take(&mut files);
     let number = usize::try_from(options.nshortest)
@@ -627,7 +627,7 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliE
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
-fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let graph = take(&mut files).connect().and_then(|graph| graph.top_sort()).map_err(failed)?;
     let number = usize::try_from(options.npath)
         .map_err(|_| CliError::Usage(format!("option --npath: {} is below 0", options.npath)))?;
@@ -734,10 +734,10 @@ fn paths_as_fst<'a>(
     graph.carry((Fsa::from_arcs(num_states, arcs)?, map))
 }
 
-fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let how = Equivalence::Structure { delta: options.delta, semiring: semiring(&files) };
     let (a, b) = take_two(&mut files);
-    a.equivalent(&b, how).map(Made::Answer).map_err(failed)
+    a.equivalent(&b, how).map(FstOutput::Answer).map_err(failed)
 }
 
 /// Returns the side that `project` keeps.
@@ -749,22 +749,22 @@ pub(super) fn project_side(options: &Options) -> Result<Side, CliError> {
     }
 }
 
-fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn project(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let side = project_side(options)?;
     fst(openfst::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
-fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let graph = take(&mut files);
     // If arcs enter the start, marking it as final would accept too many strings.
     let entered = graph.fsas().arcs().iter().any(|arc| arc.dest_state == 0);
     let base =
         if entered { Graph::cat(&[&graph]).and_then(|graph| graph.union()).map_err(failed)? } else { graph.clone() };
     let star = base.closure().map_err(failed)?;
-    if options.closure_plus { fst(concat(&graph, &star)) } else { Ok(Made::Fst(star)) }
+    if options.closure_plus { fst(concat(&graph, &star)) } else { Ok(FstOutput::Fst(star)) }
 }
 
-fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, CliError> {
+fn union(_: &Options, mut files: Vec<FstFile>) -> Result<FstOutput, CliError> {
     let (a, b) = take_two(&mut files);
     let (a, b) = both(a, b)?;
     fst(Graph::cat(&[&a, &b]).and_then(|both| both.union()))

@@ -35,7 +35,7 @@ type Both = (Option<SymbolTable>, Option<SymbolTable>);
 
 impl Tables {
     /// Returns the tables of the result.
-    pub(super) fn of(self, inputs: &[FstFile], options: &Options) -> Result<Both, CliError> {
+    pub(super) fn result_tables(self, inputs: &[FstFile], options: &Options) -> Result<Both, CliError> {
         let both = |file: &FstFile| (file.input_symbols.clone(), file.output_symbols.clone());
         let name = |at: usize| shown(options.arguments.get(at).map_or("", String::as_str));
         match (self, inputs) {

@@ -24,7 +24,7 @@ enum Format {
 
 impl Format {
     /// Returns the format by `--format`, or by the extension of the output.
-    fn of(options: &Options) -> Result<Self, CliError> {
+    fn from_options(options: &Options) -> Result<Self, CliError> {
         let name = &options.output;
         let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
         let is_gz = ending == Some("gz");
@@ -44,7 +44,7 @@ impl Format {
 
 /// Checks the output options before the work.
 pub(super) fn check_output(options: &Options) -> Result<(), CliError> {
-    match Format::of(options)? {
+    match Format::from_options(options)? {
         Format::Binary => refuse_terminal(&options.output, "--format=arpa"),
         Format::Arpa | Format::ArpaGz => Ok(()),
     }
@@ -72,7 +72,7 @@ pub(super) fn read(name: &str, options: &Options) -> Result<NgramModel, CliError
 
 /// Writes a model, atomically if the output is a file.
 pub(super) fn write(model: &NgramModel, options: &Options) -> Result<(), CliError> {
-    let format = Format::of(options)?;
+    let format = Format::from_options(options)?;
     let name = if is_standard(&options.output) { "standard output".to_owned() } else { shown(&options.output) };
     let mut step = Step::start(format_args!("writing {name}"), options.quiet);
     let mut bytes = 0;

@@ -18,7 +18,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.arpa.gz", "en-us.lm.bin lm.bin"],
         inputs: Inputs::Any,
         options: &["bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: info,
+        run: info,
     },
     Operation {
         name: "convert",
@@ -28,7 +28,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.arpa.gz lm.bin", "pocketsphinx/model/en-us/en-us.lm.bin en-us.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: |options| change(options, |_, model| Ok(model)),
+        run: |options| change(options, |_, model| Ok(model)),
     },
     Operation {
         name: "restrict",
@@ -39,7 +39,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--vocab=words.txt lm.arpa.gz small.bin"],
         inputs: Inputs::Files(1),
         options: &["format", "vocab", "bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: restrict,
+        run: restrict,
     },
     Operation {
         name: "prune",
@@ -49,7 +49,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--threshold=1e-7 lm.arpa.gz small.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "threshold", "bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: |options| {
+        run: |options| {
             if !(options.threshold > 0.0 && options.threshold < 1.0) {
                 return Err(CliError::Usage("--threshold must be above 0 and below 1".to_owned()));
             }
@@ -64,7 +64,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.arpa.gz sums-to-one.arpa.gz"],
         inputs: Inputs::Files(1),
         options: &["format", "bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: |options| change(options, |options, model| model.normalize(options.limits())),
+        run: |options| change(options, |options, model| model.normalize(options.limits())),
     },
     Operation {
         name: "interpolate",
@@ -74,7 +74,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["--lambda=0.7 domain.arpa.gz general.bin mixed.bin"],
         inputs: Inputs::Files(2),
         options: &["format", "lambda", "bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: interpolate,
+        run: interpolate,
     },
     Operation {
         name: "perplexity",
@@ -85,7 +85,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         examples: &["lm.bin test.txt", "lm.arpa.gz dev.txt.gz test.txt"],
         inputs: Inputs::Any,
         options: &["bos-symbol", "eos-symbol", "unk", "max-mem"],
-        work: perplexity,
+        run: perplexity,
     },
 ];
 

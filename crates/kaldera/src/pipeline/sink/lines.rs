@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_off_is_gone_on_with() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, run) = (folder.path().join("x.txt"), RunId::of_number(5));
+        let (path, run) = (folder.path().join("x.txt"), RunId::from_number(5));
         let mut file = LineFile::resume(&path, run, key_of).unwrap();
         for line in ["a 1\n", "b 2\n"] {
             file.write(line.as_bytes()).unwrap();
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(file.finish().unwrap(), path);
         assert_eq!(fs::read_to_string(&path).unwrap(), "a 1\nb 2\nc 3\n");
         assert_eq!(LineFile::found(&path, run).unwrap(), Found::Complete { matrices: 3 });
-        assert!(matches!(LineFile::found(&path, RunId::of_number(6)).unwrap(), Found::Other { .. }));
+        assert!(matches!(LineFile::found(&path, RunId::from_number(6)).unwrap(), Found::Other { .. }));
     }
 }

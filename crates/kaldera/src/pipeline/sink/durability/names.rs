@@ -47,7 +47,7 @@ fn create_locked(
         match file.try_lock() {
             // Another process has taken it for a dead process's file.
             Err(TryLockError::WouldBlock) => {}
-            Ok(()) if About::of(&file.metadata()?).num_names == 0 => {}
+            Ok(()) if FileIdentity::from_metadata(&file.metadata()?).num_names == 0 => {}
             // Some network file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok((file, name)),
         }
@@ -75,7 +75,7 @@ pub(super) fn find_or_create(path: &Path, run: RunId) -> io::Result<(File, TempP
     prefix.push(&run);
     let options = || OpenOptions::new().read(true).append(true).clone();
     let (file, name) = create_locked(path, &prefix, suffix, &mut options())?;
-    let owner = About::of(&file.metadata()?).owner;
+    let owner = FileIdentity::from_metadata(&file.metadata()?).owner;
     let mut best = (0, file, name);
     for name in names {
         let id = &name.file_name().unwrap_or_default().as_encoded_bytes()[num_bytes..];
@@ -90,7 +90,7 @@ pub(super) fn find_or_create(path: &Path, run: RunId) -> io::Result<(File, TempP
             return Err(io::Error::other("another run is writing it"));
         }
         let metadata = file.metadata()?;
-        if About::of(&metadata).owner != owner {
+        if FileIdentity::from_metadata(&metadata).owner != owner {
             tracing::warn!("{} is not this user's alone: it is left alone", name.display());
             continue;
         }
@@ -131,8 +131,8 @@ fn names_in(folder: &Path, prefix: &OsStr, suffix: &OsStr) -> Vec<PathBuf> {
 fn open_without_links(name: &Path, options: &OpenOptions) -> io::Result<File> {
     let expected = name.symlink_metadata()?;
     if expected.is_file() {
-        let (file, expected) = (options.open(name)?, About::of(&expected));
-        if expected.num_names == 1 && About::of(&file.metadata()?) == expected {
+        let (file, expected) = (options.open(name)?, FileIdentity::from_metadata(&expected));
+        if expected.num_names == 1 && FileIdentity::from_metadata(&file.metadata()?) == expected {
             return Ok(file);
         }
     }
@@ -141,23 +141,23 @@ fn open_without_links(name: &Path, options: &OpenOptions) -> io::Result<File> {
 
 /// Properties of a file that tell it from others, and the number of its names.
 #[derive(PartialEq, Eq)]
-struct About {
+struct FileIdentity {
     device: u64,
     number: u64,
     num_names: u64,
     owner: u32,
 }
 
-impl About {
+impl FileIdentity {
     #[cfg(unix)]
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         Self { device: metadata.dev(), number: metadata.ino(), num_names: metadata.nlink(), owner: metadata.uid() }
     }
 
     /// They are not known, and a file that is open cannot be removed here.
     #[cfg(not(unix))]
-    fn of(_metadata: &Metadata) -> Self {
+    fn from_metadata(_metadata: &Metadata) -> Self {
         Self { device: 0, number: 0, num_names: 1, owner: 0 }
     }
 }

@@ -408,7 +408,7 @@ mod tests {
         let (prefix, suffix) = temporary_affixes(&path);
         let planted: OsString = [&*prefix, OsStr::new("AAAAAA"), &*suffix].into_iter().collect();
         symlink(&victim, folder.path().join(&planted)).unwrap();
-        let run = RunId::of_number(7);
+        let run = RunId::from_number(7);
         for (link, name) in [(true, "a"), (false, "b")] {
             let part = folder.path().join(format!("x.ark.{run}.{name}.part"));
             if link { symlink(&victim, part).unwrap() } else { fs::hard_link(&victim, part).unwrap() }
@@ -425,7 +425,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_a_power_cut_may_have_left_without_data_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, run) = (folder.path().join("x.ark"), RunId::of_number(7));
+        let (path, run) = (folder.path().join("x.ark"), RunId::from_number(7));
         for (age, length) in [(Duration::ZERO, 3), (Duration::from_secs(1), 0)] {
             let part = folder.path().join(format!("x.ark.{run}.a.part"));
             fs::write(&part, "old").unwrap();

@@ -117,7 +117,7 @@ impl RunId {
     }
 
     #[cfg(test)]
-    pub(in crate::pipeline::sink) fn of_number(number: u128) -> Self {
+    pub(in crate::pipeline::sink) fn from_number(number: u128) -> Self {
         Self(number)
     }
 

@@ -200,7 +200,7 @@ mod tests {
         write(&mut file, 1..6);
         file.finish().unwrap();
         let whole = fs::read(whole).unwrap();
-        let run = RunId::of_number(42);
+        let run = RunId::from_number(42);
         let part = folder.path().join(format!("x.ark.{run}.abcdef.part"));
         for length in 0..=whole.len() {
             fs::write(&part, &whole[..length]).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     fn what_is_not_finished_stays_and_belongs_to_one_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ark");
-        let resume = |number| FeatureFile::resume(&path, RunId::of_number(number));
+        let resume = |number| FeatureFile::resume(&path, RunId::from_number(number));
         let mut file = resume(1).unwrap();
         write(&mut file, 1..3);
         assert!(matches!(resume(1), Err(Error::Write { .. })));
