@@ -114,16 +114,16 @@ impl Export {
 
     /// Warns of integer weights, whose products RTen rounds on some processors.
     pub(super) fn warn_of_integers(&self, runtime: Runtime) {
+        if runtime != Runtime::Rten || multiplies_integers() {
+            return;
+        }
         let is_integer = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("int8"));
-        if let Some(network) = self.networks().iter().find(|path| is_integer(path)).filter(|_| runtime == Runtime::Rten)
-        {
-            if !multiplies_integers() {
-                say(format_args!(
-                    "{}: this processor has no VNNI instructions, and products of int8 saturate in RTen: take the file \
-                     without int8, or --runtime=ort",
-                    network.display()
-                ));
-            }
+        if let Some(network) = self.networks().into_iter().find(is_integer) {
+            say(format_args!(
+                "{}: this processor has no AVX-512 VNNI instructions, without which products of int8 saturate in RTen: \
+                 take the file without int8, or --runtime=ort",
+                network.display()
+            ));
         }
     }
 
