@@ -32,7 +32,25 @@ OF_FFMPEG = {
     "au": "pcm_s8 pcm_s16be pcm_s24be pcm_s32be pcm_f32be pcm_f64be pcm_alaw pcm_mulaw",
     "flac": "flac",
     "mp3": "libmp3lame",
+    "m4a": "aac alac",
+    "mp4": "aac libopus",
+    "webm": "libopus libvorbis",
+    "mkv": "aac alac flac libmp3lame libopus libvorbis pcm_s16le pcm_f32le",
 }
+# Without noise in place of samples, which is another in each decoder.
+OF_ENCODERS = {"aac": ["-aac_pns", "0"]}
+# Layouts of containers: arguments of ffmpeg for the output, after two inputs, noise and a video.
+OF_CONTAINERS = {
+    "index in front": ("m4a", "-map 0 -c:a aac -aac_pns 0 -movflags +faststart"),
+    "in fragments": ("mp4", "-map 0 -c:a aac -aac_pns 0 -movflags +frag_keyframe+empty_moov -frag_duration 200000"),
+    "video beside": ("mp4", "-map 1 -map 0 -c:a aac -aac_pns 0 -c:v mpeg4"),
+    "video beside, Opus": ("webm", "-map 1 -map 0 -c:a libopus -c:v libvpx -deadline realtime"),
+    "two tracks": ("mp4", "-map 0 -map 0 -c:a aac -aac_pns 0"),
+    "two tracks, Vorbis": ("mkv", "-map 0 -map 0 -c:a libvorbis"),
+    "streamed": ("webm", "-map 0 -c:a libopus -live 1"),
+    "streamed, AAC": ("mkv", "-map 0 -c:a aac -aac_pns 0 -live 1"),
+}
+VIDEO = "testsrc=d=2:s=64x64:r=10"
 RATES = (8000, 11025, 22050, 32000, 44100, 44101, 48000, 96000)
 # Arguments of sox for the output.
 OF_SOX = [
@@ -69,8 +87,12 @@ def write(folder: Path, python: Path) -> list:
     for ending, codec, rate, channels in encodings:
         path = folder / f"{codec}-{rate}-{channels}.{ending}"
         source = (STEREO if channels == 2 else NOISE).format(rate=rate)
-        command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-c:a", codec, path]
+        options = OF_ENCODERS.get(codec, [])
+        command = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-c:a", codec, "-strict", "-2", *options, path]
         files.append((f"ffmpeg: {ending}, {codec}, {rate} Hz, {channels} channel(s)", path, channels, command))
+    for name, (ending, arguments) in OF_CONTAINERS.items():
+        path, inputs = folder / f"{name.replace(' ', '-')}.{ending}", ["-f", "lavfi", "-i", NOISE.format(rate=16000), "-f", "lavfi", "-i", VIDEO]
+        files.append((f"ffmpeg: {ending}, {name}", path, 1, ["ffmpeg", "-v", "error", "-nostdin", "-y", *inputs, *arguments.split(), path]))
     for number, arguments in enumerate(OF_SOX):
         for channels in (1, 2):
             path, plain = folder / f"sox-{number}-{channels}", folder / f"pcm_s16le-16000-{channels}.wav"
@@ -94,7 +116,7 @@ def main() -> None:
     arguments.add_argument("--python", type=Path, default=run.PYTHON, help="a Python with asrfront and numpy")
     chosen = arguments.parse_args()
     if chosen.binary is None:
-        subprocess.run([*load.BUILD, "--bin", "audio_load"], cwd=run.ROOT, check=True)
+        subprocess.run([*load.BUILD[:-1], "symphonia,opus", "--bin", "audio_load"], cwd=run.ROOT, check=True)
     ours = (chosen.binary or load.BINARY).resolve()
     files, worse = 0, 0
     with tempfile.TemporaryDirectory() as scratch:

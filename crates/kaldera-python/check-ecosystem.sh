@@ -72,7 +72,13 @@ else
 fi
 if "$run" -c "import ray.data" 2>/dev/null; then
     echo "== Ray Data"
-    "$run" ../../examples/ray/features.py ${KALDERA:+--command "$KALDERA"} ${MODEL:+--model "$MODEL"}
+    "$run" ../../examples/ray/features.py ${KALDERA:+--command "$KALDERA"}
+    if [ -n "${MODEL:-}" ]; then
+        "$run" ../../examples/ray/transcribe.py ${KALDERA:+--command "$KALDERA"} "$MODEL"
+    else
+        left_out="$left_out
+  transcripts by Ray Data: MODEL names no folder"
+    fi
     ran="$ran
   Ray Data: $("$run" -c "import ray; print('ray', ray.__version__)")"
 else

@@ -8,7 +8,7 @@ use kaldera::recognizer::PauseOptions;
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS};
 use super::decoding::{Decoding, take_model};
 use super::transcript_options::TranscriptOptions;
-use super::transcripts::{FORMATS, Format, about_formats};
+use super::transcripts::{FORMATS_OF_RECOGNITION, Format, about_formats};
 use super::{CliError, arguments};
 use crate::Call;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -20,10 +20,11 @@ Turn recordings into words.
 Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio files, folders,
-data folders of Kaldi, FILE.scp and FILE.jsonl. For a model with an archive of log-probabilities as
+data folders of Kaldi, FILE.scp, FILE.jsonl and FILE.tar. For a model with an archive of log-probabilities as
 its network, INPUTS are the archive or a list of its keys; 'kaldera decode' takes other archives.
 Without -o a line 'KEY WORDS' for each recording is written to standard output, or the format of
---format. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
+--format. --format=nemo writes lines of NeMo's manifest: the fields of INPUTS that are such a
+manifest, or else audio_filepath and duration, and the words as pred_text. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
 Recordings longer than --max-part are cut at pauses. Recordings of another sample rate are
 resampled. Recordings that cannot be used are skipped and listed at the end.
 
@@ -32,6 +33,7 @@ Examples:
   kaldera transcribe --format=ctm model/ hello.wav
   kaldera transcribe model/ -o words.ctm recordings/
   kaldera transcribe model/ -o subtitles/ --format=srt recordings/
+  kaldera transcribe model/ --format=nemo -o predicted.jsonl manifest.json
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
 Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130
@@ -43,12 +45,12 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
-    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true));
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true).with_nemo());
     let mut max_part = PauseOptions::default().max_seconds;
     let mut parser = ParseOptions::new(Syntax::Native, format!("{USAGE}\n\n{}", about_formats()));
     decoding.register(&mut parser);
     transcripts.register(&mut parser);
-    parser.choices("format", &FORMATS);
+    parser.choices("format", &FORMATS_OF_RECOGNITION);
     parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
     CorpusOptions::letters(&mut parser);
     let Some(mut paths) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };

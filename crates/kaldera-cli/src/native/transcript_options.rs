@@ -28,6 +28,8 @@ pub(super) struct TranscriptOptions {
     default_format: Format,
     /// Several hypotheses of a recording are written if the model gives them.
     writes_hypotheses: bool,
+    /// NeMo's manifest is one of the formats.
+    writes_nemo: bool,
     /// The inputs must have texts.
     needs_texts: bool,
     captions: CaptionOptions,
@@ -42,7 +44,7 @@ impl TranscriptOptions {
     pub(super) fn new(default_format: Format, reads_audio: bool) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its extension selects the format unless --format is given",
-            "Continue an interrupted run with the same options; only for .jsonl",
+            "Continue an interrupted run with the same options; only for lines of JSON",
             reads_audio,
         );
         let captions = CaptionOptions::default();
@@ -52,6 +54,7 @@ impl TranscriptOptions {
             format: String::new(),
             default_format,
             writes_hypotheses: true,
+            writes_nemo: false,
             needs_texts: false,
             captions,
             line_length,
@@ -62,6 +65,11 @@ impl TranscriptOptions {
     /// Writes one hypothesis of each recording.
     pub(super) fn with_one_hypothesis(self) -> Self {
         Self { writes_hypotheses: false, ..self }
+    }
+
+    /// Adds NeMo's manifest to the formats.
+    pub(super) fn with_nemo(self) -> Self {
+        Self { writes_nemo: true, ..self }
     }
 
     /// Refuses inputs without a text.
@@ -76,7 +84,10 @@ impl OptionSet for TranscriptOptions {
         registry.add(
             "format",
             &mut self.format,
-            "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+            match self.writes_nemo {
+                true => "text, jsonl, nemo, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+                false => "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+            },
         );
         registry.add(
             "caption-length",
@@ -145,6 +156,14 @@ impl TranscriptOptions {
             ("", "") => self.default_format,
             (name, output) => Format::of(name, output, is_folder, inputs)?,
         };
+        let files = model.files();
+        let is_matrix = |one: &&Utterance| one.source.path().is_some_and(|path| files.iter().any(|file| file == path));
+        if let (Format::Nemo, Some(one)) = (format, inputs.utterances().iter().find(is_matrix)) {
+            let key = log::printable(&one.key);
+            return Err(CliError::Usage(format!(
+                "--format=nemo: '{key}' is a matrix of log-probabilities, and the manifest names recordings: use jsonl"
+            )));
+        }
         let outputs = match is_folder {
             true => files_of_each(output, format, inputs)?,
             false => vec![output.clone()],
@@ -156,7 +175,8 @@ impl TranscriptOptions {
         refuse_overwriting(read.iter(), written.iter())?;
         let hypotheses = self.writes_hypotheses && model.decoder().n_best() > 1;
         let writing = Writing { format, captions, hypotheses, channel: corpus.channel };
-        if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
+        let is_json = matches!(format, Format::JsonLines | Format::Nemo);
+        if corpus.resume && (!is_json || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
                 ("", _) => ("OUT is standard output".to_owned(), "-o OUT.jsonl"),
                 (output, _) if is_folder => (format!("OUT is the folder {output}"), "-o OUT.jsonl"),
@@ -176,11 +196,13 @@ impl TranscriptOptions {
                 None
             }
             _ if corpus.resume => {
-                let id = RunId::new(settings, inputs).with_files(model.files()).map_err(trouble)?;
+                // Of the formats that can be resumed, each is a run of its own.
+                let settings = format!("{settings}\n{}", format.name());
+                let id = RunId::new(&settings, inputs).with_files(model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }
-                Some(LineFile::resume(output, id, key_of).map_err(trouble)?)
+                Some(LineFile::resume(output, id, |line| key_of(format, line)).map_err(trouble)?)
             }
             _ => Some(LineFile::create(output).map_err(trouble)?),
         };
@@ -230,7 +252,7 @@ impl TranscriptOptions {
 
 /// Returns the file of a recording in a folder.
 fn file_of(folder: &Path, format: Format, key: &str) -> PathBuf {
-    folder.join(format!("{key}.{}", format.name()))
+    folder.join(format!("{key}.{}", format.ending()))
 }
 
 /// Returns the files of recordings in a folder, and an error for a file that would be elsewhere.
