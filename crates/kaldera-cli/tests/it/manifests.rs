@@ -230,7 +230,7 @@ fn of_a_thousand_members_the_damaged_one_is_named() {
 fn names_in_archives_are_keys_and_no_paths() {
     let bench = Bench::new();
     random_model(&bench);
-    let wave = bench.wav("a.wav", 8000, 8000.0);
+    let wave = bench.wav("a.wav", 8000, 16_000.0);
     // The files of these names are no audio.
     let outside = bench.path("outside.wav").display().to_string();
     bench.file("outside.wav", "secret");

@@ -52,13 +52,15 @@ pub(super) fn utterance(entry: &Value, json: &str, folder: &Path) -> Result<Utte
     };
     let span = (offset.is_some() || end.is_some()).then_some(Span { start, end });
     let text = |name: &str| entry[name].as_str().map(str::to_owned);
+    let json = json.trim();
+    let has_breaks = [b'\n', b'\r'].iter().any(|byte| json.as_bytes().contains(byte));
     // JSON has line breaks only between its tokens, where a space means the same.
-    let json = json.trim().replace(['\n', '\r'], " ");
+    let nemo = if has_breaks { json.replace(['\n', '\r'], " ").into() } else { json.into() };
     Ok(Utterance {
         span,
         speaker: text("speaker"),
         text: text("text"),
-        nemo: Some(json.into()),
+        nemo: Some(nemo),
         ..Utterance::new(key, folder.join(audio))
     })
 }
@@ -90,7 +92,8 @@ impl Utterance {
     ///
     /// let utterance = Utterance::from_nemo(r#"{"audio_filepath": "a.wav", "lang": "en"}"#)?;
     /// assert_eq!(utterance.key, "a");
-    /// assert_eq!(utterance.nemo_line(1.5, "one")?, r#"{"audio_filepath": "a.wav", "lang": "en", "pred_text": "one"}"#);
+    /// let line = r#"{"audio_filepath": "a.wav", "lang": "en", "pred_text": "one"}"#;
+    /// assert_eq!(utterance.nemo_line(1.5, "one")?, line);
     /// # Ok::<(), kaldera::Error>(())
     /// ```
     ///
