@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the wheel with torch, torchaudio, lhotse and Ray, in an environment of its own, and beside
+# Tests the wheel with torch, torchaudio, lhotse, Ray and NeMo Curator, in an environment of its own, and beside
 # k2; says what it ran and what it left out. CI does not run it: PyTorch alone is 3 GB.
 #
 # PYTHON names another interpreter. SITE names the site-packages of an environment of that
@@ -26,7 +26,7 @@ if [ -n "${SITE:-}" ]; then
     echo "$SITE" >"$(site_of "$run")/site.pth"
 fi
 # Some may not be there for this interpreter: the rest is tested all the same.
-for package in pytest numpy torch torchaudio lhotse 'ray[data]'; do
+for package in pytest numpy torch torchaudio lhotse 'ray[data]' soundfile nemo-curator; do
     install "$run" "$package" || left_out="$left_out
   $package, which pip does not install here"
 done
@@ -59,6 +59,7 @@ test_with() { # python, what, module that it needs, tests
 }
 test_with "$run" "autograd functions beside PyTorch's and k2's answers" torch tests/test_torch.py tests/test_torch_answers.py
 test_with "$run" "extractors in lhotse" lhotse tests/test_lhotse.py
+test_with "$run" "the adapter in NeMo Curator" nemo_curator tests/test_curator.py
 if [ -n "${K2_PYTHON:-}" ]; then
     "$K2_PYTHON" -m venv "$environment-k2"
     k2=$environment-k2/bin/python
@@ -72,7 +73,13 @@ else
 fi
 if "$run" -c "import ray.data" 2>/dev/null; then
     echo "== Ray Data"
-    "$run" ../../examples/ray/features.py ${KALDERA:+--command "$KALDERA"} ${MODEL:+--model "$MODEL"}
+    "$run" ../../examples/ray/features.py ${KALDERA:+--command "$KALDERA"}
+    if [ -n "${MODEL:-}" ]; then
+        "$run" ../../examples/ray/transcribe.py ${KALDERA:+--command "$KALDERA"} "$MODEL"
+    else
+        left_out="$left_out
+  transcripts by Ray Data: MODEL names no folder"
+    fi
     ran="$ran
   Ray Data: $("$run" -c "import ray; print('ray', ray.__version__)")"
 else

@@ -17,7 +17,7 @@ pub(crate) const MATROSKA: &str = "Matroska or WebM";
 
 const SEGMENT: u32 = 0x1853_8067;
 /// An element that is skipped.
-const VOID: u8 = 0xEC;
+const VOID: u32 = 0xEC;
 const SEEK_HEAD: u32 = 0x114D_9B74;
 const CLUSTER: u32 = 0x1F43_B675;
 const BLOCK_GROUP: u32 = 0xA0;
@@ -34,6 +34,8 @@ const OTHERS_OF_CLUSTERS: [u32; 15] =
 pub(crate) struct Elements {
     /// The blocks of each track.
     tracks: HashMap<u64, Blocks>,
+    /// Number of skipped elements in clusters.
+    voids: u64,
     /// Places of the sizes of segments and clusters that go beyond the end of the file.
     cut: Vec<Range<usize>>,
     /// Places of the indexes of other elements, which may be behind the end of the file.
@@ -51,6 +53,10 @@ struct Blocks {
     packets: u64,
     /// Seconds that the last one drops from its end.
     dropped: f64,
+    /// Numbers of the packets before which an element is skipped; it may have been a block.
+    after_voids: Vec<u64>,
+    /// Number of skipped elements before the last block.
+    voids: u64,
 }
 
 impl Elements {
@@ -72,6 +78,12 @@ impl Elements {
         self.tracks.get(&u64::from(track)).map_or(0, |blocks| blocks.packets)
     }
 
+    /// Returns `true` if an element is skipped between a packet of a track and the packet before.
+    pub(crate) fn is_after_void(&self, track: u32, packet: u64) -> bool {
+        let blocks = self.tracks.get(&u64::from(track));
+        blocks.is_some_and(|blocks| blocks.after_voids.binary_search(&packet).is_ok())
+    }
+
     /// The whole elements of a file that is cut off, as a stream.
     pub(crate) fn mended(&self, bytes: &[u8]) -> Vec<u8> {
         let mut mended = bytes[..self.end].to_vec();
@@ -83,7 +95,7 @@ impl Elements {
         for place in &self.indexes {
             // An element without contents, of the same length.
             let Some((head, content)) = mended[place.clone()].split_first_chunk_mut() else { continue };
-            *head = [VOID, 1, 0, 0, 0, 0, 0, 0, 0];
+            *head = [VOID as u8, 1, 0, 0, 0, 0, 0, 0, 0];
             head[3..].copy_from_slice(&(content.len() as u64).to_be_bytes()[2..]);
         }
         mended
@@ -124,8 +136,12 @@ impl Elements {
                     let (of, packets) = packets_of(block).ok_or_else(|| damaged("a block that is too short"))?;
                     track = of;
                     let blocks = self.tracks.entry(track).or_default();
-                    *blocks = Blocks { packets: blocks.packets + packets, dropped: 0.0 };
+                    if blocks.voids < self.voids {
+                        blocks.after_voids.push(blocks.packets);
+                    }
+                    (blocks.packets, blocks.dropped, blocks.voids) = (blocks.packets + packets, 0.0, self.voids);
                 }
+                (VOID, _) if in_cluster => self.voids += 1,
                 (DISCARD_PADDING, Some(nanoseconds)) => {
                     let nanoseconds = signed(nanoseconds).ok_or_else(|| damaged("a number of more than 8 bytes"))?;
                     self.tracks.entry(track).or_default().dropped = nanoseconds.max(0) as f64 / 1e9;

@@ -90,7 +90,9 @@ fn decode_up_to(most: u64, bytes: &[u8], allow_truncated: bool) -> Result<Record
             None => return Err(formats::not_audio(bytes)),
         },
     };
-    let mut decoded = Decoded { container: name, samples: Vec::new(), layout: None, most, edits, track: 0, last: 0 };
+    let samples = Vec::new();
+    let mut decoded =
+        Decoded { container: name, samples, layout: None, most, edits, track: 0, last: 0, tick: 0.0, due: None };
     let ended = parts.iter().try_for_each(|part| decoded.read_part(&mended[part.range.clone()], part.has_length));
     let ended = match (ended, damage) {
         (Err(error @ (Error::TooManySamples { .. } | Error::NoMemory { .. })), _) => Err(error),
@@ -144,6 +146,10 @@ struct Decoded {
     track: u32,
     /// Samples per channel of the last packet.
     last: usize,
+    /// Unit in which packets of the track have times, in seconds.
+    tick: f64,
+    /// Time at which the last packet ends, in seconds.
+    due: Option<f64>,
 }
 
 impl Decoded {
@@ -188,6 +194,9 @@ impl Decoded {
                 return Err(formats::unread_encoding(self.container, "no audio track"));
             };
             self.track = id;
+            let base = track.and_then(|track| track.time_base);
+            self.tick = base.map_or(0.0, |base| f64::from(base.numer.get()) / f64::from(base.denom.get()));
+            self.due = None;
             if format.tracks().iter().filter(|track| is_audio(track)).count() > 1 && self.edits.is_container() {
                 tracing::warn!("the file has several tracks of audio; taking track {id}");
             }
@@ -245,10 +254,12 @@ impl Decoded {
         let ended = loop {
             match self.next_packet(format) {
                 Ok(Some(packet)) if packet.track_id == track => {
-                    count += 1;
-                    if let Err(error) = packets.decode(&packet.data) {
+                    let decoded = self.check_time(&packet, count).and_then(|()| packets.decode(&packet.data));
+                    if let Err(error) = decoded {
                         break Err(in_container(error));
                     }
+                    count += 1;
+                    self.due = self.due.map(|due| due + packets.last() as f64 / f64::from(SAMP_FREQ));
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break self.check_count(track, count),
@@ -297,6 +308,20 @@ impl Decoded {
         }
     }
 
+    /// Refuses a packet of Matroska that begins after the end of the packet before, if an element
+    /// between them is skipped: it was a block. Other gaps are no damage, as recorders leave them.
+    fn check_time(&mut self, packet: &Packet, number: u64) -> Result<(), Error> {
+        let Edits::Matroska(elements) = &self.edits else { return Ok(()) };
+        let begin = packet.pts.get() as f64 * self.tick;
+        let due = self.due.unwrap_or(begin);
+        // Times are rounded.
+        if begin - due > 1.5 * self.tick && elements.is_after_void(self.track, number) {
+            return Err(self.damaged(format!("{:.3} s are missing before {begin:.3} s", begin - due)));
+        }
+        self.due = Some(begin.max(due));
+        Ok(())
+    }
+
     /// Takes the next packet of any track; `None` at the end.
     fn next_packet(&self, format: &mut dyn FormatReader) -> symphonia::core::errors::Result<Option<Packet>> {
         match format.next_packet() {
@@ -339,6 +364,7 @@ impl Decoded {
             if packet.track_id != track {
                 continue;
             }
+            self.check_time(&packet, count)?;
             count += 1;
             if codec == CODEC_ID_MP3 && !has_length {
                 packet.trim_end = Duration::ZERO;
@@ -364,6 +390,7 @@ impl Decoded {
             }
             let more = buffer.samples_interleaved();
             self.last = more / found.1.max(1);
+            self.due = self.due.map(|due| due + self.last as f64 / f64::from(found.0));
             if (self.samples.len() + more) as u64 > self.most {
                 return Err(Error::TooManySamples { limit: self.most });
             }

@@ -70,6 +70,12 @@ pub enum Error {
         /// The problem.
         reason: String,
     },
+    /// A line of NeMo's manifest that cannot be read, or a recording that has none.
+    #[error("NeMo's manifest: {reason}")]
+    NemoLine {
+        /// The problem.
+        reason: String,
+    },
     /// More shards than recordings.
     #[error("shard {shard}: there are only {recordings} recordings, and none is left for it")]
     EmptyShard {

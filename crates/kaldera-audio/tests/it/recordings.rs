@@ -473,6 +473,44 @@ mod containers_of_tracks {
     }
 
     #[test]
+    fn a_block_of_matroska_that_is_skipped_leaves_a_gap() {
+        let files = [VORBIS, include_bytes!("audio/tone.webm")];
+        for bytes in if cfg!(feature = "opus") { &files[..] } else { &files[..1] } {
+            let whole = read(bytes).unwrap();
+            let find = |id: &[u8]| bytes.windows(4).position(|found| found == id).unwrap() + 4;
+            let (segment, cluster) = (find(b"\x18\x53\x80\x67"), find(b"\x1F\x43\xB6\x75"));
+            // The size of the cluster has two bytes, its time three, blocks have sizes of one byte or two.
+            let mut blocks = vec![cluster + 2 + 3];
+            while let Some(&at) = blocks.last().filter(|at| bytes[**at] == 0xA3) {
+                let (first, second) = (usize::from(bytes[at + 1]), usize::from(bytes[at + 2]));
+                let size = if first < 0x80 { (first - 0x40) * 256 + second + 3 } else { first - 0x80 + 2 };
+                blocks.push(at + size);
+            }
+            blocks.pop();
+            assert!(blocks.len() > 5, "{blocks:?}");
+            for &at in &blocks[1..blocks.len() - 1] {
+                let mut skipped = bytes.to_vec();
+                skipped[at] = 0xEC;
+                let error = read(&skipped).unwrap_err().to_string();
+                assert!(error.contains("s are missing before") && error.contains("copy it again"), "{error}");
+                let options = ReadOptions::default().with_allow_truncated(true);
+                // The first packet of Vorbis has no samples of its own.
+                match Recording::read(&skipped[..], &options) {
+                    Ok(part) => assert_eq!(part.samples()[..], whole.samples()[..part.num_samples()]),
+                    Err(_) => assert_eq!((at, *bytes), (blocks[1], VORBIS)),
+                }
+                // An element that was there in addition is no damage.
+                let mut more = bytes.to_vec();
+                more.splice(at..at, [0xEC, 0x81, 0]);
+                // Sizes that are unknown.
+                more[segment..segment + 8].copy_from_slice(&[1, 255, 255, 255, 255, 255, 255, 255]);
+                more[cluster..cluster + 2].copy_from_slice(&[0x7F, 0xFF]);
+                assert_eq!(read(&more).unwrap(), whole);
+            }
+        }
+    }
+
+    #[test]
     fn an_edit_list_that_is_too_short_is_damage() {
         let at = M4A.windows(4).position(|kind| kind == b"elst").unwrap();
         let mut bytes = M4A.to_vec();

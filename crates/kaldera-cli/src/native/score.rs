@@ -11,6 +11,7 @@ use kaldera::decoder::score::{
     score_words,
 };
 use kaldera::feat::options::Registry as _;
+use kaldera::pipeline::Utterance;
 
 use super::files::{is_standard, read_text};
 use super::{CliError, arguments, print};
@@ -23,10 +24,12 @@ const USAGE: &str = "\
 Count the word errors of transcripts.
 
 Usage: kaldera score [OPTIONS] REF HYP
+       kaldera score [OPTIONS] MANIFEST
 
 File extensions select the formats: both .trn (words and a name in parentheses), both .ctm, REF .stm and
 HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .jsonl of 'kaldera
-transcribe'). The names trn, ctm and stm without an extension select their formats, too; use
+transcribe', or a manifest of NeMo, .jsonl or .json, whose text is the reference and whose pred_text
+the hypothesis). MANIFEST has both. The names trn, ctm and stm without an extension select their formats, too; use
 --format for other names. A file may be - for standard input.
 
 trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a substitution
@@ -41,6 +44,7 @@ Examples:
   kaldera score text hyp.txt
   kaldera score --format=stm data/test/stm.filt hyp.ctm
   kaldera score --ignore-case --mixed text hyp.jsonl
+  kaldera score predicted.jsonl
 
 Exit status: 0 success, 1 failure, 2 wrong usage.";
 
@@ -161,13 +165,18 @@ fn score(call: Call<'_>) -> Result<ExitCode, CliError> {
     let Some(plain) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     drop(parser);
     let names: Option<Vec<String>> = plain.into_iter().map(|name| name.into_string().ok()).collect();
-    let Some([reference, hypothesis]) = names.and_then(|names| <[String; 2]>::try_from(names).ok()) else {
-        return Err(CliError::Usage("expected two files, REF and HYP".to_owned()));
+    let (reference, hypothesis) = match names.as_deref() {
+        Some([reference, hypothesis]) => (reference, hypothesis),
+        Some([both]) if Format::from_names(&options.format, [both, both])[0] == Format::Jsonl => (both, both),
+        _ => {
+            return Err(CliError::Usage("expected two files, REF and HYP, or a manifest of NeMo with both".to_owned()));
+        }
     };
-    if is_standard(&reference) && is_standard(&hypothesis) {
+    let is_both = std::ptr::eq(reference, hypothesis);
+    if is_standard(reference) && is_standard(hypothesis) && !is_both {
         return Err(CliError::Usage("only one of the files can be standard input".to_owned()));
     }
-    let formats = Format::from_names(&options.format, [&reference, &hypothesis]);
+    let formats = Format::from_names(&options.format, [reference, hypothesis]);
     let rules = match formats {
         [Format::Trn, Format::Trn] | [Format::Stm | Format::Ctm, Format::Ctm] => Rules::sclite(),
         [Format::Text | Format::Jsonl, Format::Text | Format::Jsonl] => Rules::levenshtein(),
@@ -182,24 +191,29 @@ fn score(call: Call<'_>) -> Result<ExitCode, CliError> {
     if !options.reduced.is_empty() && formats != [Format::Stm, Format::Ctm] {
         return Err(CliError::Usage("option --reduced is for stm with ctm".to_owned()));
     }
-    let texts = (read_text(&reference)?, read_text(&hypothesis)?);
+    let first = read_text(reference)?;
+    let second = if is_both { String::new() } else { read_text(hypothesis)? };
+    let texts = (&*first, if is_both { &*first } else { &*second });
     let of_reference = |error: ScoreError| CliError::Failed(format!("{reference}: {error}"));
     let of_hypothesis = |error: ScoreError| CliError::Failed(format!("{hypothesis}: {error}"));
     let score = match formats {
         [Format::Stm, _] => {
-            let segments = read_stm(&texts.0).map_err(of_reference)?;
-            let words = read_ctm(&texts.1).map_err(of_hypothesis)?;
+            let segments = read_stm(texts.0).map_err(of_reference)?;
+            let words = read_ctm(texts.1).map_err(of_hypothesis)?;
             of_channels(score_stm(&segments, &words, &rules, options.keep()).map_err(of_reference)?)?
         }
         [Format::Ctm, _] => {
-            let words = read_ctm(&texts.0).map_err(of_reference)?;
-            let other = read_ctm(&texts.1).map_err(of_hypothesis)?;
+            let words = read_ctm(texts.0).map_err(of_reference)?;
+            let other = read_ctm(texts.1).map_err(of_hypothesis)?;
             of_channels(score_ctm(&words, &other, &rules, false).map_err(of_reference)?)?
         }
         [left, right] => {
-            let lines = keyed(&texts.0, &reference, left)?;
-            let other = keyed(&texts.1, &hypothesis, right)?;
-            score_keyed(&lines, &other, &rules, &reference)?
+            let lines = keyed(texts.0, reference, left, REFERENCE, is_both)?;
+            if lines.is_empty() {
+                return Err(CliError::Failed(format!("{reference}: there is no utterance in it")));
+            }
+            let other = keyed(texts.1, hypothesis, right, HYPOTHESIS, is_both)?;
+            score_keyed(&lines, &other, &rules, reference)?
         }
     };
     print(&report(&score))?;
@@ -228,12 +242,23 @@ type Line<'t> = (Cow<'t, str>, Cow<'t, str>);
 
 /// Returns the lines of a transcript with their keys.
 pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>, CliError> {
-    keyed(text, name, Format::from_name(name))
+    keyed(text, name, Format::from_name(name), REFERENCE, false)
 }
 
+/// The fields of words in NeMo's manifests.
+const REFERENCE: &str = "text";
+const HYPOTHESIS: &str = "pred_text";
+
 /// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects into keys and texts; each key may occur
-/// once.
-fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>, CliError> {
+/// once. The words of an entry of NeMo's manifest are in `field`; with `only_nemo` all lines are
+/// such entries.
+fn keyed<'t>(
+    text: &'t str,
+    name: &str,
+    format: Format,
+    field: &str,
+    only_nemo: bool,
+) -> Result<Vec<Line<'t>>, CliError> {
     if format == Format::Trn {
         // `read_trn` has checked that keys are unique.
         let lines = read_trn(text).map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
@@ -245,9 +270,19 @@ fn keyed<'t>(text: &'t str, name: &str, format: Format) -> Result<Vec<Line<'t>>,
         lines.push(if format == Format::Jsonl {
             let value: serde_json::Value = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
             let get = |key: &str| value.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-            match (get("key"), get("text")) {
-                (Some(key), Some(text)) => (key.into(), text.into()),
-                _ => return Err(wrong("an object with the texts 'key' and 'text' is expected")),
+            if only_nemo || value.get("audio_filepath").is_some() {
+                let utterance = Utterance::from_nemo(line).map_err(|error| wrong(&error.to_string()))?;
+                let text = get(field).ok_or_else(|| {
+                    let remedy =
+                        if field == HYPOTHESIS { ": 'kaldera transcribe --format=nemo' writes it" } else { "" };
+                    wrong(&format!("NeMo's manifest: it has no text '{field}'{remedy}"))
+                })?;
+                (utterance.key.into(), text.into())
+            } else {
+                match (get("key"), get("text")) {
+                    (Some(key), Some(text)) => (key.into(), text.into()),
+                    _ => return Err(wrong("an object with the texts 'key' and 'text' is expected")),
+                }
             }
         } else {
             let line = line.trim_ascii();

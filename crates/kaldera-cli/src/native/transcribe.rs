@@ -18,10 +18,11 @@ Turn recordings into words.
 Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
 MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio files, folders,
-data folders of Kaldi, FILE.scp and FILE.jsonl. For a model with an archive of log-probabilities as
+data folders of Kaldi, FILE.scp, FILE.jsonl and FILE.tar. For a model with an archive of log-probabilities as
 its network, INPUTS are the archive or a list of its keys; 'kaldera decode' takes other archives.
 Without -o a line 'KEY WORDS' for each recording is written to standard output, or the format of
---format. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
+--format. --format=nemo writes lines of NeMo's manifest: the fields of INPUTS that are such a
+manifest, or else audio_filepath and duration, and the words as pred_text. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
 Recordings longer than --max-part are cut at pauses. Recordings of another sample rate are
 resampled. Recordings that cannot be used are skipped and listed at the end.
 
@@ -30,6 +31,7 @@ Examples:
   kaldera transcribe --format=ctm model/ hello.wav
   kaldera transcribe model/ -o words.ctm recordings/
   kaldera transcribe model/ -o subtitles/ --format=srt recordings/
+  kaldera transcribe model/ --format=nemo -o predicted.jsonl manifest.json
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
 Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130
@@ -41,7 +43,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
-    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true));
+    let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true).with_nemo());
     let mut max_part = PauseOptions::default().max_seconds;
     let call = transcripts.read((TOOL, USAGE), call, |parser| {
         decoding.register(parser);

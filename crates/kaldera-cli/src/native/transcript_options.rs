@@ -16,7 +16,7 @@ use kaldera::recognizer::{AllOptions, Transcript};
 use super::corpus::{CorpusOptions, NOT_OF_RESULTS, trouble};
 use super::decoding::{Decoding, Opened, take_model};
 use super::operation::refuse_overwriting;
-use super::transcripts::{FORMATS, Format, Writing, about_formats, key_of};
+use super::transcripts::{FORMATS, FORMATS_OF_RECOGNITION, Format, Writing, about_formats, key_of};
 use super::{CliError, arguments, print_results};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt, log};
@@ -29,6 +29,8 @@ pub(super) struct TranscriptOptions {
     default_format: Format,
     /// Several hypotheses of a recording are written if the model gives them.
     writes_hypotheses: bool,
+    /// NeMo's manifest is one of the formats.
+    writes_nemo: bool,
     /// The inputs must have texts.
     needs_texts: bool,
     captions: CaptionOptions,
@@ -40,7 +42,7 @@ impl TranscriptOptions {
     pub(super) fn new(default_format: Format, reads_audio: bool) -> Self {
         let corpus = CorpusOptions::new(
             "File to write; its extension selects the format unless --format is given",
-            "Continue an interrupted run with the same options; only for .jsonl",
+            "Continue an interrupted run with the same options; only for lines of JSON",
             reads_audio,
         );
         Self {
@@ -48,6 +50,7 @@ impl TranscriptOptions {
             format: String::new(),
             default_format,
             writes_hypotheses: true,
+            writes_nemo: false,
             needs_texts: false,
             captions: CaptionOptions::default(),
         }
@@ -56,6 +59,11 @@ impl TranscriptOptions {
     /// Writes one hypothesis of each recording.
     pub(super) fn with_one_hypothesis(self) -> Self {
         Self { writes_hypotheses: false, ..self }
+    }
+
+    /// Adds NeMo's manifest to the formats.
+    pub(super) fn with_nemo(self) -> Self {
+        Self { writes_nemo: true, ..self }
     }
 
     /// Refuses inputs without a text.
@@ -70,7 +78,10 @@ impl OptionSet for TranscriptOptions {
         registry.add(
             "format",
             &mut self.format,
-            "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+            match self.writes_nemo {
+                true => "text, jsonl, nemo, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+                false => "text, jsonl, ctm, trn, srt, vtt or TextGrid; default: by the extension of OUT",
+            },
         );
         let CaptionOptions { line_length, lines, max_seconds, min_seconds, pause_seconds, .. } = &mut self.captions;
         registry.add("caption-length", line_length, "Maximum number of characters of a line of .srt and .vtt");
@@ -116,10 +127,11 @@ impl TranscriptOptions {
         call: Call<'_>,
         add: impl FnOnce(&mut ParseOptions<'a>),
     ) -> Result<Option<TranscriptCall>, CliError> {
+        let formats = if self.writes_nemo { &FORMATS_OF_RECOGNITION[..] } else { &FORMATS };
         let mut parser = ParseOptions::new(Syntax::Native, format!("{usage}\n\n{}", about_formats()));
         add(&mut parser);
         self.register(&mut parser);
-        parser.choices("format", &FORMATS);
+        parser.choices("format", formats);
         CorpusOptions::letters(&mut parser);
         let Some(mut paths) = arguments(tool, &mut parser, call)? else { return Ok(None) };
         let (quiet, settings) = (parser.quiet(), parser.settings(&NOT_OF_RESULTS));
@@ -161,6 +173,14 @@ impl TranscriptOptions {
             ("", "") => self.default_format,
             (name, output) => Format::select(name, output, is_folder, inputs)?,
         };
+        let files = model.files();
+        let is_matrix = |one: &&Utterance| one.source.path().is_some_and(|path| files.iter().any(|file| file == path));
+        if let (Format::Nemo, Some(one)) = (format, inputs.utterances().iter().find(is_matrix)) {
+            let key = log::printable(&one.key);
+            return Err(CliError::Usage(format!(
+                "--format=nemo: '{key}' is a matrix of log-probabilities, and the manifest names recordings: use jsonl"
+            )));
+        }
         let outputs = match is_folder {
             true => files_of_each(output, format, inputs)?,
             false => vec![output.clone()],
@@ -174,7 +194,8 @@ impl TranscriptOptions {
         refuse_overwriting(read.iter(), written.iter())?;
         let hypotheses = self.writes_hypotheses && model.decoder().n_best() > 1;
         let writing = Writing { format, captions, hypotheses, channel: corpus.channel };
-        if corpus.resume && (format != Format::JsonLines || corpus.output.is_empty() || is_folder) {
+        let is_json = matches!(format, Format::JsonLines | Format::Nemo);
+        if corpus.resume && (!is_json || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {
                 ("", _) => ("OUT is standard output".to_owned(), "-o OUT.jsonl"),
                 (output, _) if is_folder => (format!("OUT is the folder {output}"), "-o OUT.jsonl"),
@@ -194,12 +215,13 @@ impl TranscriptOptions {
                 None
             }
             _ if corpus.resume => {
-                let settings = decoding.settings(&call.settings, &call.model);
+                // Of the formats that can be resumed, each is a run of its own.
+                let settings = format!("{}\n{}", decoding.settings(&call.settings, &call.model), format.name());
                 let id = RunId::new(&settings, inputs).with_files(model.files()).map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }
-                Some(LineFile::resume(output, id, key_of).map_err(trouble)?)
+                Some(LineFile::resume(output, id, |line| key_of(format, line)).map_err(trouble)?)
             }
             _ => Some(LineFile::create(output).map_err(trouble)?),
         };
@@ -249,7 +271,7 @@ impl TranscriptOptions {
 
 /// Returns the file of a recording in a folder.
 fn file_of(folder: &Path, format: Format, key: &str) -> PathBuf {
-    folder.join(format!("{key}.{}", format.name()))
+    folder.join(format!("{key}.{}", format.ending()))
 }
 
 /// Returns the files of recordings in a folder, and an error for a file that would be elsewhere.

@@ -25,6 +25,9 @@ Words have the times at which they are heard: from the rise of the sound before 
 /// The names of formats, which are file extensions as well.
 pub(super) const FORMATS: [&str; 7] = ["text", "jsonl", "ctm", "trn", "srt", "vtt", "TextGrid"];
 
+/// The names of formats for words that were recognised.
+pub(super) const FORMATS_OF_RECOGNITION: [&str; 8] = ["text", "jsonl", "nemo", "ctm", "trn", "srt", "vtt", "TextGrid"];
+
 /// Returns the help about formats.
 pub(super) fn about_formats() -> String {
     format!(
@@ -37,6 +40,8 @@ pub(super) fn about_formats() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     JsonLines,
+    /// Lines of NeMo's manifests.
+    Nemo,
     Ctm,
     Srt,
     Vtt,
@@ -55,6 +60,7 @@ impl Format {
             if name.is_empty() { (ending, format!("-o {output}")) } else { (name, format!("--format={name}")) };
         let format = match name.to_ascii_lowercase().as_str() {
             "jsonl" | "json" => Self::JsonLines,
+            "nemo" if option.starts_with("--format") => Self::Nemo,
             "ctm" => Self::Ctm,
             "srt" => Self::Srt,
             "vtt" => Self::Vtt,
@@ -93,13 +99,23 @@ impl Format {
                 "{option}: '{key}' cannot be a key in this format, as white space separates its fields: use .jsonl"
             )));
         }
+        if format == Self::Nemo {
+            let mut lines = inputs.utterances().iter().map(|utterance| utterance.nemo_line(0.0, ""));
+            lines.try_for_each(|line| line.map(drop)).map_err(|error| CliError::Usage(format!("{option}: {error}")))?;
+        }
         Ok(format)
     }
 
-    /// Returns the name of the format, which is the extension of its files as well.
+    /// Returns the extension of its files.
+    pub(super) fn ending(self) -> &'static str {
+        if self == Self::Nemo { Self::JsonLines.name() } else { self.name() }
+    }
+
+    /// Returns the name of the format.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::JsonLines => "jsonl",
+            Self::Nemo => "nemo",
             Self::Ctm => "ctm",
             Self::Srt => "srt",
             Self::Vtt => "vtt",
@@ -131,6 +147,10 @@ impl Writing {
                 let mut value = as_json(key, &transcript.recognition, self.hypotheses);
                 value["seconds"] = json!(millis(transcript.seconds));
                 writeln!(out, "{value}")
+            }
+            Format::Nemo => {
+                let line = utterance.nemo_line(transcript.seconds, &text).map_err(io::Error::other)?;
+                writeln!(out, "{line}")
             }
             Format::Ctm => {
                 let recording = utterance.recording.as_ref().unwrap_or(key);
@@ -203,7 +223,10 @@ fn millis(seconds: f64) -> f64 {
 }
 
 /// Returns the key of a line of JSON written by [`Writing::write`].
-pub(super) fn key_of(line: &str) -> Option<String> {
+pub(super) fn key_of(format: Format, line: &str) -> Option<String> {
+    if format == Format::Nemo {
+        return Some(Utterance::from_nemo(line).ok()?.key);
+    }
     let value: Value = serde_json::from_str(line).ok()?;
     Some(value.get("key")?.as_str()?.to_owned())
 }
@@ -226,7 +249,7 @@ mod tests {
             assert!(select("", output, &inputs("a-b")).is_ok());
         }
         assert!(matches!(select("", "x.jsonl", &inputs("a b")), Ok(Format::JsonLines)));
-        for name in FORMATS {
+        for name in FORMATS_OF_RECOGNITION {
             assert_eq!(select(name, "", &inputs("a-b")).unwrap().name(), name);
         }
     }
@@ -240,8 +263,10 @@ mod tests {
     fn keys_are_read_again_from_lines_of_json() {
         let (mut line, utterance) = (vec![], Utterance::new("a \"b\"", "x.wav"));
         writing(Format::JsonLines).write(&mut line, &utterance, &Transcript::default()).unwrap();
-        assert_eq!(key_of(std::str::from_utf8(&line).unwrap().trim_end()), Some("a \"b\"".to_owned()));
-        assert_eq!(key_of("{\"key\": 3}"), None);
+        let found = key_of(Format::JsonLines, std::str::from_utf8(&line).unwrap().trim_end());
+        assert_eq!(found, Some("a \"b\"".to_owned()));
+        assert_eq!(key_of(Format::JsonLines, "{\"key\": 3}"), None);
+        assert_eq!(key_of(Format::Nemo, "{\"key\": \"a\"}"), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod limits;
 #[cfg(feature = "digits")]
 mod live_digits;
 mod lm;
+mod manifests;
 mod manners;
 mod native;
 mod onnx;

@@ -2,6 +2,7 @@
 
 mod data_folder;
 mod manifest;
+mod nemo;
 mod tar;
 
 use std::collections::HashMap;
@@ -92,6 +93,8 @@ pub struct Utterance {
     pub channel_name: Option<String>,
     /// The transcript, if a manifest or an archive has it.
     pub text: Option<String>,
+    /// Its entry in NeMo's manifest, as JSON on one line.
+    pub nemo: Option<Arc<str>>,
 }
 
 impl Utterance {
@@ -106,6 +109,7 @@ impl Utterance {
             recording: None,
             channel_name: None,
             text: None,
+            nemo: None,
         }
     }
 }

@@ -8,11 +8,12 @@ use std::path::Path;
 
 use kaldi_io::lines::{LineError, Lines};
 use serde::Deserializer as _;
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::Error;
-use crate::pipeline::inputs::{Inputs, Source, Span, Utterance, key_of};
+use crate::pipeline::inputs::{Inputs, Source, Span, Utterance, nemo};
 use crate::text::uncompressed;
 
 /// Returns `true` if the name has the extension of a manifest.
@@ -35,11 +36,11 @@ const LONGEST: usize = 1 << 24;
 
 /// Lists the recordings or cuts of `path`.
 pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
-    for_each_entry(path, inputs, &mut |entry| utterance(entry, path))
+    for_each_entry(path, inputs, &mut |entry, text| utterance(entry, text, path))
 }
 
-/// Makes an utterance of an entry; the error describes the part that cannot be used.
-type Make<'a> = &'a mut dyn FnMut(&Value) -> Result<Utterance, &'static str>;
+/// Makes an utterance of an entry and its text; the error describes the part that cannot be used.
+type Make<'a> = &'a mut dyn FnMut(&Value, &str) -> Result<Utterance, &'static str>;
 
 /// Adds an utterance for each entry of a manifest, and rejects the entries that give none.
 pub(super) fn for_each_entry(path: &Path, inputs: &mut Inputs, make: Make<'_>) -> Result<(), Error> {
@@ -73,7 +74,7 @@ pub(super) fn for_each_entry(path: &Path, inputs: &mut Inputs, make: Make<'_>) -
             continue;
         }
         let entry = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()));
-        match entry.and_then(|entry: Value| make(&entry).map_err(wrong)) {
+        match entry.and_then(|entry: Value| make(&entry, &text).map_err(wrong)) {
             Ok(utterance) => inputs.utterances.push(utterance),
             Err(error) => inputs.reject(error),
         }
@@ -110,9 +111,10 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs, make: Make<'_>)
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
             let mut number = 0;
-            while let Some(entry) = entries.next_element::<Value>()? {
+            while let Some(text) = entries.next_element::<Box<RawValue>>()? {
                 number += 1;
-                match (self.make)(&entry) {
+                let entry: Value = serde_json::from_str(text.get()).map_err(A::Error::custom)?;
+                match (self.make)(&entry, text.get()) {
                     Ok(utterance) => self.inputs.utterances.push(utterance),
                     Err(reason) => {
                         let source = io::Error::new(io::ErrorKind::InvalidData, format!("entry {number}: {reason}"));
@@ -133,9 +135,9 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs, make: Make<'_>)
 }
 
 /// Reads an entry of the manifest `path`; the error describes the part that cannot be used.
-fn utterance(entry: &Value, path: &Path) -> Result<Utterance, &'static str> {
-    if let Some(audio) = entry.get("audio_filepath") {
-        return of_nemo(entry, audio, path.parent().unwrap_or(Path::new("")));
+fn utterance(entry: &Value, text: &str, path: &Path) -> Result<Utterance, &'static str> {
+    if nemo::is_one(entry) {
+        return nemo::utterance(entry, text, path.parent().unwrap_or(Path::new("")));
     }
     let id = id_of(entry)?;
     if entry.get("sources").is_some() {
@@ -182,38 +184,6 @@ pub(super) fn cut(entry: &Value, found: Option<Source>) -> Result<Utterance, &'s
     let recording = entry["recording"]["id"].as_str().map(str::to_owned);
     let source = found.map_or_else(|| source(&entry["recording"]), Ok)?;
     Ok(Utterance { span, channel, speaker, text, recording, ..Utterance::new(id, source) })
-}
-
-/// Reads an entry of NeMo's manifests. A relative path begins at the folder of the manifest.
-/// Without an `id` the key is the path without its ending, and the times of a segment in
-/// milliseconds.
-fn of_nemo(entry: &Value, audio: &Value, folder: &Path) -> Result<Utterance, &'static str> {
-    let Some(audio) = audio.as_str().filter(|audio| !audio.is_empty()).map(Path::new) else {
-        return Err("its 'audio_filepath' is not the path of one file");
-    };
-    let seconds = |name: &str| match &entry[name] {
-        Value::Null => Ok(None),
-        value => value.as_f64().filter(|seconds| *seconds >= 0.0).map(Some).ok_or(()),
-    };
-    let (Ok(offset), Ok(duration)) = (seconds("offset"), seconds("duration")) else {
-        return Err("its 'offset' or 'duration' is no number of seconds");
-    };
-    let start = offset.unwrap_or(0.0);
-    let end = duration.map(|duration| start + duration);
-    let key = match entry["id"].as_str() {
-        Some(id) if !id.is_empty() && !id.contains(char::is_whitespace) => id.to_owned(),
-        _ => {
-            let named = if audio.is_absolute() { audio.file_name().map_or(audio, Path::new) } else { audio };
-            let milliseconds = |seconds: f64| format!("-{:07.0}", seconds * 1000.0);
-            let times = offset.map(|start| milliseconds(start) + &end.map_or_else(String::new, milliseconds));
-            key_of(named) + &times.unwrap_or_default()
-        }
-    };
-    let span = (offset.is_some() || end.is_some()).then_some(Span { start, end });
-    let text = |name: &str| entry[name].as_str().map(str::to_owned);
-    let mut utterance = Utterance::new(key, folder.join(audio));
-    (utterance.span, utterance.speaker, utterance.text) = (span, text("speaker"), text("text"));
-    Ok(utterance)
 }
 
 fn only_channel(channels: &Value) -> Option<usize> {
@@ -296,35 +266,6 @@ mod tests {
             let error = inputs.rejected()[0].to_string();
             assert!(error.contains("x.jsonl:2") && error.contains(reason), "{error}");
         }
-    }
-
-    #[test]
-    fn entries_of_nemo_are_files_and_segments_with_their_texts() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("manifest.json");
-        let lines = [
-            r#"{"audio_filepath": "clips/my a.wav", "text": "one two", "duration": 1.5}"#,
-            r#"{"audio_filepath": "/data/b.flac", "offset": 0.25, "duration": 2, "text": "", "lang": "en"}"#,
-            r#"{"audio_filepath": "c.wav", "offset": 3.5, "id": "c-3", "speaker": "anna"}"#,
-            r#"{"audio_filepath": ["a.wav", "b.wav"], "duration": 1}"#,
-            r#"{"audio_filepath": "d.wav", "duration": -1}"#,
-        ];
-        fs::write(&path, lines.join("\n")).unwrap();
-        let inputs = Inputs::from_paths([&path]).unwrap();
-        let found: Vec<_> = inputs.utterances().iter().map(|one| (&*one.key, one.span, one.text.as_deref())).collect();
-        let span = |start, end| Some(Span { start, end });
-        assert_eq!(
-            found,
-            [
-                ("clips-my_a", span(0.0, Some(1.5)), Some("one two")),
-                ("b-0000250-0002250", span(0.25, Some(2.25)), Some("")),
-                ("c-3", span(3.5, None), None),
-            ]
-        );
-        assert_eq!(inputs.utterances()[0].source, Source::File(folder.path().join("clips/my a.wav")));
-        assert_eq!(inputs.utterances()[1].source, Source::from("/data/b.flac"));
-        let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
-        assert!(errors[0].contains("json:4: its 'audio_filepath'") && errors[1].contains("json:5: its 'offset'"));
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn add_shar(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> 
             }
             Ok(())
         })?;
-        manifest::for_each_entry(&cuts, inputs, &mut |cut| {
+        manifest::for_each_entry(&cuts, inputs, &mut |cut, _| {
             let member = cut["id"].as_str().and_then(|id| members.remove(Path::new(id)));
             let member = member.ok_or("its shard has no recording of this name")?;
             manifest::cut(cut, Some(member.into_source(&recordings)))

@@ -12,8 +12,8 @@ use crate::Error;
 use crate::pipeline::{Inputs, Source};
 
 /// A hash of everything that determines the content of a file of features: the settings of the
-/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers and
-/// the sizes of their files.
+/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers,
+/// texts, entries of a manifest and the sizes of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(u128);
 
@@ -47,7 +47,7 @@ impl RunId {
         };
         for utterance in inputs {
             hash.add(utterance.key.as_bytes());
-            let about = (utterance.span, utterance.channel, &utterance.speaker, &utterance.text);
+            let about = (utterance.span, utterance.channel, &utterance.speaker, &utterance.text, &utterance.nemo);
             hash.add(format!("{about:?}").as_bytes());
             match &utterance.source {
                 Source::File(path) => {
