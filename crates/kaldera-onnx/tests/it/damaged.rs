@@ -8,12 +8,14 @@ use std::thread;
 use std::time::Duration;
 
 use kaldera_fuzz::fuzz;
-use kaldera_onnx::{Batch, Description, LodTensor, Network as _, OnnxNetwork, OnnxOptions, Runtime, weight_files};
+use kaldera_onnx::{Batch, Description, Layout, LodTensor, Network as _, OnnxNetwork, OnnxOptions, Runtime, weight_files};
 
 use crate::path;
 
-const NETWORKS: [&str; 9] = [
+const NETWORKS: [&str; 11] = [
     "icefall.onnx",
+    "kinds/t-one.onnx",
+    "kinds/wenet.onnx",
     "nemo.onnx",
     "nemo-streaming.onnx",
     "samples.onnx",
@@ -38,10 +40,10 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 
 /// Opens a file, and computes with it if it is a network.
 fn compute(file: &Path) -> Result<(), String> {
-    Description::read(file, Runtime::default()).map_err(|error| error.to_string())?;
-    let options = OnnxOptions::default().with_inputs(8).with_subsampling(Some(2));
+    let description = Description::read(file, Runtime::default()).map_err(|error| error.to_string())?;
+    let width = Layout::of(&description).ok().and_then(Layout::width).unwrap_or(8);
+    let options = OnnxOptions::default().with_inputs(width).with_subsampling(Some(2));
     let network = OnnxNetwork::open(file, &options).map_err(|error| error.to_string())?;
-    let width = network.num_inputs();
     let rows = LodTensor::from_lengths(&[40], width, vec![0.5; 40 * width]).map_err(|error| error.to_string())?;
     let batch = Batch::new(&["a"], &rows).map_err(|error| error.to_string())?;
     network.log_probs(&batch).map(drop).map_err(|error| error.to_string())

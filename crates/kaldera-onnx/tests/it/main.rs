@@ -1,6 +1,7 @@
 //! Contracts of networks from ONNX files.
 
 mod damaged;
+mod kinds;
 mod networks;
 mod transducers;
 
