@@ -390,7 +390,9 @@ impl Decoded {
             }
             let more = buffer.samples_interleaved();
             self.last = more / found.1.max(1);
-            self.due = self.due.map(|due| due + self.last as f64 / f64::from(found.0));
+            // The first packet of Vorbis has no samples, and a time.
+            let due = self.due.filter(|_| more > 0);
+            self.due = due.map(|due| due + self.last as f64 / f64::from(found.0));
             if (self.samples.len() + more) as u64 > self.most {
                 return Err(Error::TooManySamples { limit: self.most });
             }

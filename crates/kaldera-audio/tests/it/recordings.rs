@@ -488,23 +488,26 @@ mod containers_of_tracks {
             }
             blocks.pop();
             assert!(blocks.len() > 5, "{blocks:?}");
-            for &at in &blocks[1..blocks.len() - 1] {
+            // The first packet of Vorbis has no samples, so that a gap behind it is not known.
+            for &at in &blocks[2..blocks.len() - 1] {
                 let mut skipped = bytes.to_vec();
                 skipped[at] = 0xEC;
                 let error = read(&skipped).unwrap_err().to_string();
                 assert!(error.contains("s are missing before") && error.contains("copy it again"), "{error}");
                 let options = ReadOptions::default().with_allow_truncated(true);
-                // The first packet of Vorbis has no samples of its own.
-                match Recording::read(&skipped[..], &options) {
-                    Ok(part) => assert_eq!(part.samples()[..], whole.samples()[..part.num_samples()]),
-                    Err(_) => assert_eq!((at, *bytes), (blocks[1], VORBIS)),
-                }
+                let part = Recording::read(&skipped[..], &options).unwrap();
+                assert_eq!(part.samples()[..], whole.samples()[..part.num_samples()]);
                 // An element that was there in addition is no damage.
                 let mut more = bytes.to_vec();
                 more.splice(at..at, [0xEC, 0x81, 0]);
-                // Sizes that are unknown.
-                more[segment..segment + 8].copy_from_slice(&[1, 255, 255, 255, 255, 255, 255, 255]);
-                more[cluster..cluster + 2].copy_from_slice(&[0x7F, 0xFF]);
+                // The index says where the elements were; one byte is its size.
+                let index = find(b"\x11\x4D\x9B\x74");
+                more[index - 4..=index].copy_from_slice(&[0xEC, 0x10, 0, 0, bytes[index] & 0x7F]);
+                // The segment has a size of eight bytes.
+                for place in [segment + 6, cluster] {
+                    let size = u16::from_be_bytes(*bytes[place..].first_chunk().unwrap());
+                    more[place..place + 2].copy_from_slice(&(size + 3).to_be_bytes());
+                }
                 assert_eq!(read(&more).unwrap(), whole);
             }
         }
