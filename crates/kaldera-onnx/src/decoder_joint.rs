@@ -90,7 +90,8 @@ impl OnnxDecoderJoint {
 /// Returns the position of the input with the row of the encoder.
 fn encoder_input(description: &Description) -> Result<usize, String> {
     let found = description.inputs.iter().position(|input| input.name.contains("enc"));
-    found.ok_or_else(|| format!("no input has rows of the encoder: there are {}", shown(&description.inputs)))
+    let inputs = || shown(&description.inputs);
+    found.ok_or_else(|| format!("no input has rows of the encoder: there are {}; its joiner is another file", inputs()))
 }
 
 impl Predictor for OnnxDecoderJoint {

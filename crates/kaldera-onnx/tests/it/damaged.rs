@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use kaldera_fuzz::fuzz;
-use kaldera_onnx::{Batch, Description, Layout, LodTensor, Network as _, OnnxNetwork, OnnxOptions, Runtime, weight_files};
+use kaldera_onnx::{
+    Batch, Description, Layout, LodTensor, Network as _, OnnxNetwork, OnnxOptions, Runtime, weight_files,
+};
 
 use crate::path;
 

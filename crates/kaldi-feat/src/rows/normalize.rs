@@ -112,7 +112,7 @@ mod tests {
             (
                 Normalize::PerFeaturePopulation,
                 2,
-                [-0.707_101_1, 0.0, 1.414_202_2, -1.224_741_1, -0.707_101_1, 1.224_741_1],
+                [-0.707_101_8, 0.0, 1.414_203_5, -1.224_741_1, -0.707_101_8, 1.224_741_1],
             ),
             (Normalize::PerFeature, 2, [-0.577_347, 0.0, 1.154_694, -0.999_997_5, -0.577_347, 0.999_997_5]),
         ] {
@@ -137,6 +137,9 @@ mod tests {
             normalize.set(name).unwrap();
             assert_eq!((normalize, normalize.show().as_str()), (expected, name));
         }
-        assert_eq!(normalize.set("all").unwrap_err().to_string(), "'all' is not one of none, samples, per_feature");
+        assert_eq!(
+            normalize.set("all").unwrap_err().to_string(),
+            "'all' is not one of none, samples, per_feature, per_feature_population"
+        );
     }
 }
