@@ -3,7 +3,7 @@
     python features.py [--recordings 400] [--command target/release/kaldera]
 
 Makes recordings, three of them damaged, maps kaldera.ray.ExtractFeatures over them, writes an
-archive, and compares it with that of the command `kaldera features`. Needs `pip install ./crates/kaldera-python 'ray[data]'`.
+archive, and compares it with the archive of the command `kaldera features`. Needs `pip install ./crates/kaldera-python 'ray[data]'`.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Makes recordings, three of them damaged, maps kaldera.ray.Transcribe over them, and writes Parquet
 with the columns path, text, words and error. It reads the files again and compares the texts with
-those of the command `kaldera transcribe`. Needs `pip install ./crates/kaldera-python 'ray[data]'`.
+the texts of the command `kaldera transcribe`. Needs `pip install ./crates/kaldera-python 'ray[data]'`.
 """
 
 import argparse

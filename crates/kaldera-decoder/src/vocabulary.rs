@@ -246,6 +246,11 @@ impl Vocabulary {
         self.separator.filter(|_| self.words == WordUnits::Separator)
     }
 
+    /// Returns `true` for a tag that is no part of words.
+    pub(crate) fn is_hidden(&self, token: i32) -> bool {
+        self.hides_tags && is_tag(self.text(token))
+    }
+
     /// Returns the text of a token; empty if there is no such token.
     pub fn text(&self, token: i32) -> &str {
         usize::try_from(token).ok().and_then(|token| self.texts.get(token)).map_or("", |text| text)
@@ -290,7 +295,11 @@ impl Vocabulary {
                 let piece = &rest[..end];
                 let found = match self.words {
                     _ if continued => self.number(&format!("{CONTINUATION}{piece}")),
-                    WordUnits::Joined if end < rest.len() => self.number(&format!("{piece}{JOINED}")),
+                    WordUnits::Joined if end < rest.len() => {
+                        let joined = self.number(&format!("{piece}{JOINED}"));
+                        // Each Chinese character is a word.
+                        joined.or_else(|| self.number(piece).filter(|_| !piece.is_ascii()))
+                    }
                     _ => self.number(piece),
                 };
                 Some((found.filter(|&token| token != self.blank)?, end))
@@ -324,6 +333,7 @@ impl Vocabulary {
     pub(crate) fn piece(&self, token: i32) -> (bool, &str, bool) {
         let text = self.text(token);
         match self.words {
+            _ if self.is_hidden(token) => (false, "", false),
             WordUnits::None => (false, text, false),
             WordUnits::Separator if self.separator == Some(token) => (true, "", false),
             WordUnits::Separator => (false, text, false),
@@ -342,7 +352,7 @@ impl Vocabulary {
             }
             WordUnits::Joined => {
                 let joined = text.strip_suffix(JOINED);
-                (false, joined.unwrap_or(text), joined.is_none())
+                (!text.is_ascii(), joined.unwrap_or(text), joined.is_none())
             }
         }
     }
@@ -378,7 +388,7 @@ impl Vocabulary {
     /// decoded run by run, as in SentencePiece: each byte that is not UTF-8 is U+FFFD. Bytes of
     /// white space end a word.
     pub(crate) fn spell(&self, tokens: &[Placed], times: &FrameTimes) -> Vec<Segment> {
-        let tokens = tokens.iter().filter(|placed| !(self.hides_tags && is_tag(self.text(placed.token))));
+        let tokens = tokens.iter().filter(|placed| !self.is_hidden(placed.token));
         if self.words == WordUnits::None {
             let word = |of: &Placed| Segment::new(of.token, self.text(of.token), of.start..of.end, times);
             return tokens.map(word).collect();
@@ -426,6 +436,9 @@ impl Vocabulary {
     }
 }
 
+/// Tokens of two or three letters that are no languages.
+const OTHERS: [&str; 12] = ["blk", "bos", "cls", "eos", "eps", "pad", "sep", "sil", "sos", "spk", "unk", "nsn"];
+
 /// Returns `true` for `<|TEXT|>` and for languages: `<en>`, `<yue>`, `<en-US>`.
 fn is_tag(text: &str) -> bool {
     let Some(name) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) else { return false };
@@ -433,7 +446,7 @@ fn is_tag(text: &str) -> bool {
     let is_language = (2..=3).contains(&language.len()) && language.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_region = region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
     let is_marked = name.len() > 2 && name.starts_with('|') && name.ends_with('|');
-    is_marked || is_language && is_region && !matches!(name, "blk" | "unk" | "eps" | "pad" | "sil")
+    is_marked || is_language && is_region && !OTHERS.contains(&name)
 }
 
 /// Moves bytes to the end of a text.
@@ -519,7 +532,7 @@ mod tests {
         for text in ["<en>", "<yue>", "<pt-BR>", "<|zh|>", "<|HAPPY|>"] {
             assert!(is_tag(text), "{text}");
         }
-        for text in ["<unk>", "<s>", "</s>", "<0xE7>", "<>", "<||>", "<EN>", "en", "<en-us>", "<english>"] {
+        for text in ["<unk>", "<s>", "</s>", "<0xE7>", "<>", "<||>", "<EN>", "en", "<en-us>", "<english>", "<sos>"] {
             assert!(!is_tag(text), "{text}");
         }
         let vocabulary = Vocabulary::new(["", "▁a", "<en-US>", "b"], 0).unwrap().with_words(WordUnits::Marker);
@@ -532,7 +545,7 @@ mod tests {
     #[test]
     fn words_go_on_after_joined_tokens() {
         let vocabulary = Vocabulary::new(["", "un@@", "able", "你"], 0).unwrap().with_words(WordUnits::Joined);
-        assert_eq!(vocabulary.tokenize("unable 你").unwrap(), [1, 2, 3]);
+        assert_eq!(vocabulary.tokenize("unable 你你").unwrap(), [1, 2, 3, 3]);
         let tokens = [3, 1, 2, 3, 1].into_iter().zip(0..);
         let placed: Vec<_> = tokens.map(|(token, start)| Placed { token, word: -1, start, end: start + 1 }).collect();
         let words = vocabulary.spell(&placed, &FrameTimes::default());

@@ -63,7 +63,7 @@ pub enum Error {
         reason: String,
     },
     /// A prompt before the utterance in a network with states.
-    #[error("prompt rows are of networks that run over whole utterances, and {input} is a state: leave them out")]
+    #[error("only networks without states can have prompt rows, and {input} is a state: leave them out")]
     Prompt {
         /// The name and shape of the first state.
         input: String,
@@ -86,7 +86,7 @@ pub enum Error {
     },
     /// A network with states whose metadata do not give the length of a chunk.
     #[error(
-        "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), window_size and chunk_shift (NeMo), or chunk_size, right_context and subsampling_factor (WeNet)"
+        "input {input} is a state, and the metadata do not say how long chunks are: T and decode_chunk_len (icefall), window_size and chunk_shift (NeMo), or chunk_size, left_chunks, right_context and subsampling_factor (WeNet)"
     )]
     NoChunk {
         /// The name and shape of the first state.

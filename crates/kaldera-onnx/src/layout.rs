@@ -122,6 +122,9 @@ impl Inputs {
     pub(crate) fn new(description: &Description, constants: &[(String, i64)]) -> Result<Self, Error> {
         let states = State::all(description)?;
         let chunk = Chunk::of(description)?.filter(|_| !states.is_empty());
+        if let (Some(state), None) = (states.first(), chunk) {
+            return Err(Error::NoChunk { input: description.inputs[state.input].to_string() });
+        }
         let cache = AttentionCache::find(description)?.filter(|_| chunk.is_some());
         let (rows, layout) = Layout::find(description, &states, chunk)?;
         let (mut lengths, mut processed, mut mask, mut found) = (None, None, None, vec![]);
@@ -147,10 +150,7 @@ impl Inputs {
             let inputs = description.inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(Error::Constant { name: name.clone(), inputs });
         }
-        match (states.first(), chunk) {
-            (Some(state), None) => Err(Error::NoChunk { input: description.inputs[state.input].to_string() }),
-            _ => Ok(Self { layout, rows, lengths, processed, mask, cache, constants: found, states, chunk }),
-        }
+        Ok(Self { layout, rows, lengths, processed, mask, cache, constants: found, states, chunk })
     }
 }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_are_told_by_shape() {
+    fn layouts_follow_shapes() {
         let float = |name: &str, axes: &str| tensor(name, axes, Element::Float);
         for (name, axes, expected) in [
             ("x", "N T 80", Layout::Rows { width: Some(80) }),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_told_by_name_and_else_by_type() {
+    fn scores_are_found_by_name_and_else_by_type() {
         let of = |outputs: &[TensorInfo]| {
             Outputs::of(&Description { inputs: vec![], outputs: outputs.to_vec(), metadata: vec![] }, &[])
         };

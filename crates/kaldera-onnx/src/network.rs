@@ -312,7 +312,7 @@ impl OnnxNetwork {
         }
         if let Some(cif) = self.cif {
             match results.next() {
-                Some(Tensor::Float(_, peaks)) => scores = cif.frames(&scores, columns, &peaks)?,
+                Some(Tensor::Float(_, peaks)) => scores = cif.frames((&scores, columns), &peaks, rows)?,
                 _ => return Err("the peaks are not of floating point".to_owned()),
             }
         }

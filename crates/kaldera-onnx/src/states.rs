@@ -5,7 +5,7 @@ use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::session::Tensor;
 
-/// Largest number of values of a state.
+/// Largest number of values of a state, and of all states.
 const MAX_VALUES: usize = 1 << 26;
 
 /// An input that takes an output of the run before, and zeros in the first run.
@@ -67,7 +67,18 @@ impl State {
             };
             Some((input, description.outputs.iter().position(is_next)?))
         });
-        pairs.map(|(input, output)| Self::new(description, input, output)).collect()
+        let mut states = vec![];
+        let mut values = 0;
+        for (input, output) in pairs {
+            let state = Self::new(description, input, output)?;
+            values += state.num_values();
+            if values > MAX_VALUES {
+                let reason = "the states have more than 2^26 values together".to_owned();
+                return Err(Error::State { input: description.inputs[input].to_string(), reason });
+            }
+            states.push(state);
+        }
+        Ok(states)
     }
 
     /// Returns its number of values.
@@ -197,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_what_the_metadata_say() {
+    fn chunks_follow_the_metadata() {
         let of = |keys: &[(&str, &str)]| {
             let metadata = keys.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
             Chunk::of(&Description::new(vec![], vec![], metadata))

@@ -173,7 +173,7 @@ presets! {
          the signal mirrored at its ends, 64 of HTK's filters, ln of at least 1e-9";
     /// GigaAM v3 and GigaAM Multilingual.
     GigaAmV3, "gigaam-v3", "GigaAM v3, Multilingual",
-        "those of gigaam-v2 in whole frames of 320 samples; window and filters are rounded to bfloat16";
+        "the features of gigaam-v2 in whole frames of 320 samples; window and filters are rounded to bfloat16";
     /// Dolphin; its mean and deviation are [`GlobalCmvn`](crate::GlobalCmvn).
     #[doc(alias = "ESPnet")]
     Dolphin, "dolphin", "Dolphin",

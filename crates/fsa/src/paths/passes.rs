@@ -77,7 +77,7 @@ impl Side for FsaView<'_> {
 impl Side for Grouped<(u32, f32)> {
     #[inline(always)]
     fn range(&self, state: usize) -> Range<usize> {
-        self.range(state)
+        Grouped::range(self, state)
     }
 
     #[inline(always)]

@@ -417,7 +417,8 @@ impl<M: LanguageModel> CtcStream<M> {
     fn lexicon_words(&self, tree: &SpellingTree, tokens: &[Placed]) -> Vec<Segment> {
         let (mut words, mut start) = (vec![], None);
         for placed in tokens {
-            if start.is_none() && self.vocabulary.separator() == Some(placed.token) && placed.word == NO_WORD {
+            let is_separator = self.vocabulary.separator() == Some(placed.token) && placed.word == NO_WORD;
+            if start.is_none() && is_separator || self.vocabulary.is_hidden(placed.token) {
                 continue;
             }
             let first = *start.get_or_insert(placed.start);

@@ -111,6 +111,16 @@ pub(super) struct NetworkFile {
 }
 
 impl NetworkFile {
+    /// Returns the keys that only ONNX files have, and `true` for each that is there.
+    fn of_onnx(&self) -> [(&'static str, bool); 4] {
+        [
+            ("network.runtime", self.runtime.is_some()),
+            ("network.constants", !self.constants.is_empty()),
+            ("network.prompt-rows", self.prompt_rows > 0),
+            ("network.end-token", self.end_token.is_some()),
+        ]
+    }
+
     /// Returns the archive of log-probabilities, if there is one in place of a network.
     fn archive(&self) -> Option<&Path> {
         self.file.as_deref().filter(|file| ["ark", "scp", "npz"].contains(&ending(file)))
@@ -455,7 +465,7 @@ impl<'f> Model<'f> {
 
     /// Opens the network, whose outputs are not merged.
     pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
-        let NetworkFile { runtime, inputs, layers, constants, prompt_rows, end_token, .. } = &self.description.network;
+        let NetworkFile { inputs, layers, .. } = &self.description.network;
         let file = self.network_file()?;
         let dim = front_end.dim();
         if let Some(inputs) = inputs.filter(|&inputs| inputs != dim) {
@@ -464,13 +474,8 @@ impl<'f> Model<'f> {
             );
         }
         let path = self.path(file);
-        let of_onnx = [
-            ("network.runtime", runtime.is_some()),
-            ("network.constants", !constants.is_empty()),
-            ("network.prompt-rows", *prompt_rows > 0),
-            ("network.end-token", end_token.is_some()),
-        ];
-        if let Some((key, _)) = of_onnx.into_iter().find(|(_, is_there)| *is_there && ending(file) != "onnx") {
+        let mut of_onnx = self.description.network.of_onnx().into_iter();
+        if let Some((key, _)) = of_onnx.find(|(_, is_there)| *is_there && ending(file) != "onnx") {
             return Err(self.refuse(key, "only ONNX files have it: leave it out"));
         }
         match ending(file) {
@@ -564,14 +569,14 @@ impl<'f> Model<'f> {
     /// Returns the length of frames, without the network if the description has its subsampling.
     pub(super) fn times_of_archive(&self) -> Result<FrameTimes, Error> {
         let Description { subsampling, features, network, .. } = &self.description;
-        let NetworkFile { file, runtime, inputs, layers, .. } = network;
+        let NetworkFile { file, inputs, layers, .. } = network;
         let of_networks = [
             ("features", features.is_some()),
-            ("network.runtime", runtime.is_some()),
             ("network.inputs", inputs.is_some()),
             ("network.layers", !layers.is_empty()),
         ];
-        if let Some((key, _)) = of_networks.into_iter().find(|(_, is_there)| network.archive().is_some() && *is_there) {
+        let mut of_networks = of_networks.into_iter().chain(network.of_onnx());
+        if let Some((key, _)) = of_networks.find(|(_, is_there)| network.archive().is_some() && *is_there) {
             return Err(self.refuse(key, "an archive of log-probabilities has none: leave it out"));
         }
         let front_end = features.as_ref().map(|_| self.front_end()).transpose()?;
@@ -594,7 +599,7 @@ impl<'f> Model<'f> {
         front_end: Option<&ModelFrontEnd>,
         (subsampling, upsampling): (usize, usize),
     ) -> Result<FrameTimes, Error> {
-        let Description { frame_shift, subsampling: described, .. } = &self.description;
+        let Description { frame_shift, subsampling: described, network, .. } = &self.description;
         if let Some(shift) = frame_shift.filter(|shift| !(*shift > 0.0 && shift.is_finite())) {
             return Err(self.refuse("frame-shift", format!("{shift} s is no time from frame to frame")));
         }
@@ -608,6 +613,9 @@ impl<'f> Model<'f> {
             (_, Some(own)) => own.frame_shift(),
             (None, None) => return Err(self.refuse("frame-shift", "it is missing: seconds from frame to frame")),
         };
+        if network.end_token.is_some() && described.is_some() {
+            return Err(self.refuse("subsampling", "the frames of a network with an end-token are fixed: leave it out"));
+        }
         if let Some(described) = described.filter(|&described| described != subsampling) {
             let reason = format!("it is {described}, and that of the network is {subsampling}");
             return Err(self.refuse("subsampling", reason));

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use kaldi_io::lines::{LineError, Lines};
 use serde::Deserializer as _;
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -113,8 +113,8 @@ fn add_all(path: &Path, file: impl BufRead, inputs: &mut Inputs, make: Make<'_>)
             let mut number = 0;
             while let Some(text) = entries.next_element::<Box<RawValue>>()? {
                 number += 1;
-                let entry: Value = serde_json::from_str(text.get()).map_err(A::Error::custom)?;
-                match (self.make)(&entry, text.get()) {
+                let entry = serde_json::from_str::<Value>(text.get()).map_err(|error| error.to_string());
+                match entry.and_then(|entry| (self.make)(&entry, text.get()).map_err(|reason| reason.to_string())) {
                     Ok(utterance) => self.inputs.utterances.push(utterance),
                     Err(reason) => {
                         let source = io::Error::new(io::ErrorKind::InvalidData, format!("entry {number}: {reason}"));

@@ -99,10 +99,14 @@ impl Utterance {
     ///
     /// # Errors
     /// [`Error::NemoLine`] for samples in memory, the output of a command, a path that is not
-    /// UTF-8, and a key with white space.
+    /// UTF-8, a key with white space, and a channel other than the first.
     pub fn nemo_line(&self, seconds: f64, pred_text: &str) -> Result<String, Error> {
         let wrong = |reason: String| Error::NemoLine { reason };
         let predicted = json!(pred_text);
+        if let Some(channel) = self.channel.filter(|&channel| channel > 0) {
+            let key = &self.key;
+            return Err(wrong(format!("{key}: it is channel {channel}, and a manifest has no channels: write jsonl")));
+        }
         if let Some(entry) = &self.nemo {
             let Fields(fields) = serde_json::from_str(entry).map_err(|error| wrong(error.to_string()))?;
             let kept = fields.iter().filter(|(name, _)| name != PREDICTED).map(|(name, value)| (&**name, value.get()));

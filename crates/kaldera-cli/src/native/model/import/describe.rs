@@ -3,6 +3,7 @@
 use kaldera_onnx::{
     Description, Error as OnnxError, Layout, OnnxDecoderJoint, OnnxPredictor, Predictor as _, PredictorOptions, Runtime,
 };
+use serde_json::Value;
 
 use super::super::super::CliError;
 use super::export::{Export, Parts};
@@ -11,7 +12,7 @@ use super::features::Described;
 use super::files::{failed, file_name};
 use super::metadata;
 use super::said::Said;
-use super::settings::{Settings, quoted};
+use super::settings::{Settings, beginning, quoted};
 use super::tokens::Tokens;
 
 /// Returns the settings of the new model, and the text of its `am.mvn`, if it has one.
@@ -32,9 +33,13 @@ pub(super) fn describe(
     let names = export.networks().into_iter().map(file_name).collect::<Result<Vec<_>, _>>()?;
     let kind = if export.parts.is_some() { "transducer" } else { "ctc" };
     set.set("", "kind", quoted(kind), format!("the files: {}", names.join(", ")));
-    set.note("family", family.map_or("unknown", Family::name), of_family.unwrap_or_default());
+    set.note(
+        "family",
+        family.map_or("unknown", Family::name),
+        of_family.unwrap_or("neither metadata nor names".to_owned()),
+    );
     set.set("", "tokens", "\"tokens.txt\"", file_name(&export.tokens)?);
-    let (blank, of_blank) = tokens.blank(export, metadata("blank_id").or(family.and_then(Family::blank)))?;
+    let (blank, of_blank) = tokens.blank(export, metadata("blank_id"), family)?;
     set.set("", "blank", blank, of_blank);
     // icefall's searches treat it as the blank, NeMo's do not.
     if let Some(unk) = tokens.number("<unk>").filter(|_| export.parts.is_some() && family == Some(Family::Icefall)) {
@@ -57,15 +62,21 @@ pub(super) fn describe(
         } else {
             tokens.any(|text| text.trim().is_empty()).then_some(("separator", "the token of a space"))
         };
-    if let Some((words, source)) = words {
-        set.set("", "words", quoted(words), source);
+    match words {
+        Some((words, source)) => set.set("", "words", quoted(words), source),
+        None => set.note("words", "tokens", "no token marks or separates words"),
     }
     if description.inputs.iter().any(|input| input.name == "prompt_index") {
         set.set("", "hide-tags", true, "tokens such as <en-US>, of a network with prompt_index");
     }
     let configured = config.as_ref().and_then(|config| config["subsampling_factor"].as_u64());
-    match (metadata("subsampling_factor").map(str::parse::<u64>), configured) {
-        (Some(Ok(factor)), _) => set.set("", "subsampling", factor, "metadata: subsampling_factor"),
+    match (metadata("subsampling_factor").map(|factor| (factor, factor.trim().parse::<u64>())), configured) {
+        _ if family == Some(Family::Paraformer) => set.note("subsampling", "1/6", "Paraformer's frames"),
+        (Some((_, Ok(factor))), _) => set.set("", "subsampling", factor, "metadata: subsampling_factor"),
+        (Some((factor, Err(_))), _) => {
+            let reason = format!("its metadata have subsampling_factor {}, which is no number", beginning(factor));
+            return Err(failed(network, &reason));
+        }
         (_, Some(factor)) => set.set("", "subsampling", factor, "config.json: subsampling_factor"),
         _ => set.note("subsampling", "by trial", "not in the files: measured when the model is opened"),
     }
@@ -77,11 +88,7 @@ pub(super) fn describe(
         layout,
         config: config.as_ref(),
         preprocessor: preprocessor.as_ref(),
-        cmvn: if cmvn.is_file() {
-            Some(kaldera::text::read_file(&cmvn).map_err(|error| failed(&cmvn, &error))?)
-        } else {
-            None
-        },
+        cmvn: cmvn.is_file().then_some(cmvn),
         said,
     };
     let cmvn = described.settings(set, family).map_err(|reason| failed(network, &reason))?;
@@ -90,8 +97,9 @@ pub(super) fn describe(
     if runtime != Runtime::default() {
         set.set("network", "runtime", quoted(runtime.name()), "--runtime");
     }
-    constants(set, &description, said);
-    if family == Some(Family::SenseVoice) {
+    constants(set, &description, family, said);
+    let has = |names: &[&str]| description.inputs.iter().any(|input| names.contains(&&*input.name));
+    if family == Some(Family::SenseVoice) && has(&["language"]) && has(&["text_norm", "textnorm"]) {
         set.set("network", "prompt-rows", 4, "SenseVoice's: language, emotion, event, text norm");
     }
     if family == Some(Family::Paraformer) {
@@ -111,9 +119,14 @@ pub(super) fn describe(
         if let Some(symbols) = family.and_then(Family::symbols_per_frame) {
             let options = PredictorOptions::default().with_blank(blank).with_runtime(runtime);
             let scores = num_scores(parts, &options).map_err(|error| CliError::failed(&error))?;
-            // Scores after the tokens are durations, as in sherpa-onnx.
+            // Scores after the tokens are durations, as in sherpa-onnx: two at least.
             match scores.saturating_sub(tokens.all.len()) {
                 0 => {}
+                1 => {
+                    let count = tokens.all.len();
+                    let reason = format!("the joiner gives {scores} scores for {count} tokens: is the list complete?");
+                    return Err(failed(&export.tokens, &reason));
+                }
                 count => {
                     let durations = (0..count).collect::<Vec<_>>();
                     set.set("network", "durations", format!("{durations:?}"), "the joiner's scores after the tokens");
@@ -140,31 +153,41 @@ fn num_scores(parts: &Parts, options: &PredictorOptions) -> Result<usize, OnnxEr
 }
 
 /// Sets the integer inputs that are the same for all utterances.
-fn constants(settings: &mut Settings, description: &Description, said: &Said) {
-    let number = |key: &str| description.metadata(key).and_then(|text| text.trim().parse::<i64>().ok());
+fn constants(settings: &mut Settings, description: &Description, family: Option<Family>, said: &Said) {
+    let in_file = |key: &str| {
+        let number = description.metadata(key)?.trim().parse::<i64>().ok()?;
+        Some((number, format!("metadata: {key}")))
+    };
+    let or_usual = |key: &str, usual: i64| {
+        let usual = || (usual, format!("SenseVoice's {key}"));
+        in_file(key).or_else(|| (family == Some(Family::SenseVoice)).then(usual))
+    };
+    let automatic = || {
+        let languages: Value = serde_json::from_str(description.metadata("prompt_dictionary")?).ok()?;
+        Some((languages["auto"].as_i64()?, "metadata: auto in prompt_dictionary".to_owned()))
+    };
     // SenseVoice's names (sherpa-onnx's and FunASR's), with their values for any language and for
     // text as it is spoken; NeMo's prompt for any language.
-    let without_itn = Some(number("without_itn").unwrap_or(15));
     let usual = [
-        ("language", Some(number("lang_auto").unwrap_or(0)), "any language: lang_auto"),
-        ("text_norm", without_itn, "text as it is spoken: without_itn"),
-        ("textnorm", without_itn, "text as it is spoken: without_itn"),
-        ("prompt_index", number("auto_prompt_id"), "metadata: auto_prompt_id, any language"),
+        ("language", or_usual("lang_auto", 0)),
+        ("text_norm", or_usual("without_itn", 15)),
+        ("textnorm", or_usual("without_itn", 15)),
+        ("prompt_index", in_file("auto_prompt_id").or_else(automatic)),
     ];
-    let given = said.constants.iter().map(|(name, value)| (name.as_str(), *value, "--constants"));
-    let mut all: Vec<(&str, i64, &str)> = given.collect();
-    for (name, value, source) in usual {
+    let given = said.constants.iter().map(|(name, value)| (name.as_str(), *value, "--constants".to_owned()));
+    let mut all: Vec<(&str, i64, String)> = given.collect();
+    for (name, value) in usual {
         if all.iter().any(|(own, ..)| *own == name) || description.inputs.iter().all(|input| input.name != name) {
             continue;
         }
         match value {
-            Some(value) => all.push((name, value, source)),
+            Some((value, source)) => all.push((name, value, source)),
             None => settings.ask(format!("the files do not specify the input {name}: give --constants={name}=NUMBER")),
         }
     }
     if !all.is_empty() {
         let values: Vec<String> = all.iter().map(|(name, value, _)| format!("{} = {value}", quoted(name))).collect();
-        let sources: Vec<&str> = all.iter().map(|(.., source)| *source).collect();
+        let sources: Vec<&str> = all.iter().map(|(.., source)| &**source).collect();
         settings.set("network", "constants", format!("{{ {} }}", values.join(", ")), sources.join("; "));
     }
 }

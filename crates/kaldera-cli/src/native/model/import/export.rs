@@ -1,7 +1,7 @@
 //! The files of an export.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use kaldera_onnx::Runtime;
@@ -12,7 +12,7 @@ use super::files::{failed, file_name, folder_of};
 use crate::log::say;
 
 /// Marks in the names of files with weights of another precision than in training.
-const QUANTISED: [&str; 4] = ["int8", "uint8", "int4", "fp16"];
+const QUANTISED: [&str; 6] = ["int8", "int4", "fp16", "quant", "bnb4", "q4"];
 
 /// Files of features that onnx-asr puts next to a network.
 const PREPROCESSORS: [&str; 2] = ["nemo80.onnx", "nemo128.onnx"];
@@ -117,7 +117,10 @@ impl Export {
         if runtime != Runtime::Rten || multiplies_integers() {
             return;
         }
-        let is_integer = |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains("int8"));
+        let is_integer = |path: &&Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ["int8", "quant"].iter().any(|kind| name.contains(kind))
+        };
         if let Some(network) = self.networks().into_iter().find(is_integer) {
             say(format_args!(
                 "{}: this processor has no AVX-512 VNNI instructions, without which products of int8 saturate in RTen: \
@@ -127,14 +130,18 @@ impl Export {
         }
     }
 
-    /// Reads a file in JSON next to the network; `None` if it is missing.
+    /// Reads a file in JSON of the folder of the network, or of the folder around it; `None` if it
+    /// is missing.
     pub(super) fn json(&self, name: &str) -> Result<Option<Value>, CliError> {
-        let path = self.network.with_file_name(name);
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&path, &error)),
-            Ok(_) => read_json(&path).map(Some),
+        for folder in folders_of(&self.network) {
+            let path = folder.join(name);
+            match fs::metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(&path, &error)),
+                Ok(_) => return read_json(&path).map(Some),
+            }
         }
+        Ok(None)
     }
 }
 
@@ -149,20 +156,33 @@ fn multiplies_integers() -> bool {
 
 /// Reads a file in JSON.
 pub(super) fn read_json(path: &Path) -> Result<Value, CliError> {
-    let size = fs::metadata(path).map_err(|error| failed(path, &error))?.len();
-    if size > MAX_JSON {
-        return Err(failed(path, &format!("it has {size} bytes, and at most {MAX_JSON} are read")));
+    let mut text = vec![];
+    let read = fs::File::open(path).and_then(|file| file.take(MAX_JSON + 1).read_to_end(&mut text));
+    match read.map_err(|error| failed(path, &error))? as u64 {
+        0..=MAX_JSON => serde_json::from_slice(&text).map_err(|error| failed(path, &error)),
+        _ => Err(failed(path, &format!("it has more than {MAX_JSON} bytes"))),
     }
-    let text = fs::read(path).map_err(|error| failed(path, &error))?;
-    serde_json::from_slice(&text).map_err(|error| failed(path, &error))
 }
 
-/// Returns the folder with the networks: Vosk's models have them in a folder `am-onnx`.
+/// Names of the folder with the networks in the folder of a model: Vosk's, Hugging Face's.
+const INNER: [&str; 3] = ["am-onnx", "am", "onnx"];
+
+/// Returns the folders with the files of a network: its own, and the folder around it if its own
+/// has only networks.
+fn folders_of(network: &Path) -> Vec<&Path> {
+    let own = folder_of(network);
+    let around = own.parent().filter(|_| own.file_name().is_some_and(|name| INNER.iter().any(|inner| name == *inner)));
+    std::iter::once(own)
+        .chain(around.map(|around| if around == Path::new("") { Path::new(".") } else { around }))
+        .collect()
+}
+
+/// Returns the folder with the networks.
 fn networks_of(source: &Path) -> Result<PathBuf, CliError> {
     if !names_of(source, "onnx")?.is_empty() {
         return Ok(source.to_owned());
     }
-    let inner = ["am-onnx", "am"].map(|name| source.join(name)).into_iter().find(|folder| folder.is_dir());
+    let inner = INNER.map(|name| source.join(name)).into_iter().find(|folder| folder.is_dir());
     Ok(inner.unwrap_or_else(|| source.to_owned()))
 }
 
@@ -182,21 +202,21 @@ fn names_of(folder: &Path, ending: &str) -> Result<Vec<String>, CliError> {
 
 /// Returns the list of tokens that belongs to a network.
 fn tokens_beside(network: &Path) -> Result<PathBuf, CliError> {
-    let folder = folder_of(network);
-    let known = ["tokens.txt", "vocab.txt", "units.txt", "vocab.json", "tokens.json", "../lang/tokens.txt"];
-    if let Some(found) = known.into_iter().map(|name| folder.join(name)).find(|path| path.is_file()) {
+    let known = ["tokens.txt", "vocab.txt", "units.txt", "vocab.json", "tokens.json", "lang/tokens.txt"];
+    let folders = folders_of(network);
+    let mut files = folders.iter().flat_map(|folder| known.map(|name| folder.join(name)));
+    if let Some(found) = files.find(|path| path.is_file()) {
         return Ok(found);
     }
-    // GigaAM's are `v3_ctc.onnx` and `v3_vocab.txt`.
-    let others: Vec<String> =
-        names_of(folder, "txt")?.into_iter().filter(|name| name.ends_with("_vocab.txt")).collect();
-    match &others[..] {
-        [one] => Ok(folder.join(one)),
-        [] => Err(failed(
+    // GigaAM's are `v3_ctc.onnx` and `v3_vocab.txt`, `v3_e2e_ctc.onnx` and `v3_e2e_ctc_vocab.txt`.
+    let (folder, name) = (folder_of(network), file_name(network)?);
+    let begins = |list: &String| list.strip_suffix("_vocab.txt").is_some_and(|begin| name.starts_with(begin));
+    match names_of(folder, "txt")?.into_iter().filter(begins).max_by_key(String::len) {
+        Some(list) => Ok(folder.join(list)),
+        None => Err(failed(
             folder,
-            &"there is no list of tokens in it: tokens.txt, vocab.txt or vocab.json; or give --tokens",
+            &format!("there is no list of tokens in it: one of {}; or give --tokens", known.join(", ")),
         )),
-        _ => Err(failed(folder, &format!("there are {}: give --tokens", others.join(", ")))),
     }
 }
 

@@ -4,6 +4,8 @@ use kaldera::feat::Preset;
 use kaldera_onnx::Description;
 use serde_json::Value;
 
+use super::settings::beginning;
+
 /// The toolkit or model that an export is from. It defines the features, and the numbers that the
 /// files lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,13 @@ impl Family {
         config: Option<&Value>,
         preset: Option<Preset>,
     ) -> Option<(Self, String)> {
+        let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
+        if metadata("is_giga_am").is_some_and(|value| value != "0") {
+            return Some((Self::GigaAm, "metadata: is_giga_am".to_owned()));
+        }
         let by_preset = match preset {
+            Some(Preset::Nemo80 | Preset::Nemo128) => Some(Self::Nemo),
+            Some(Preset::Zipformer) => Some(Self::Icefall),
             Some(Preset::GigaAmV2 | Preset::GigaAmV3) => Some(Self::GigaAm),
             Some(Preset::SenseVoice) => Some(Self::SenseVoice),
             Some(Preset::Dolphin) => Some(Self::Dolphin),
@@ -79,19 +87,15 @@ impl Family {
         if let Some(family) = by_preset {
             return Some((family, "--preset".to_owned()));
         }
-        let metadata = |key: &str| description.metadata(key).filter(|text| !text.is_empty());
-        if metadata("is_giga_am").is_some_and(|value| value != "0") {
-            return Some((Self::GigaAm, "metadata: is_giga_am".to_owned()));
-        }
         if let Some(kind) = metadata("model_type") {
             let found = MODEL_TYPES
                 .iter()
                 .find(|(part, _)| kind.starts_with(part) || *part == OMNILINGUAL && kind.contains(part));
-            return Some((found?.1, format!("metadata: model_type {kind}")));
+            return Some((found?.1, format!("metadata: model_type {}", beginning(kind))));
         }
         if let Some(kind) = config.and_then(|config| config["model_type"].as_str()) {
             let found = CONFIG_TYPES.iter().find(|(begin, _)| kind.starts_with(begin) && !OTHERS.contains(&kind));
-            return Some((found?.1, format!("config.json: model_type {kind}")));
+            return Some((found?.1, format!("config.json: model_type {}", beginning(kind))));
         }
         let input = |name: &str| description.inputs.iter().find(|input| input.name == name);
         let by_name = [
@@ -125,9 +129,17 @@ impl Family {
         }
     }
 
+    /// Returns `true` if its front end is for one sample rate.
+    pub(super) fn has_one_rate(self) -> bool {
+        matches!(
+            self,
+            Self::GigaAm | Self::SenseVoice | Self::Paraformer | Self::Dolphin | Self::TeleSpeech | Self::FireRed
+        )
+    }
+
     /// Returns the number of the blank of a family whose lists of tokens have no name for it.
-    pub(super) fn blank(self) -> Option<&'static str> {
-        (self == Self::SenseVoice).then_some("0")
+    pub(super) fn blank(self) -> Option<usize> {
+        matches!(self, Self::SenseVoice | Self::Omnilingual).then_some(0)
     }
 
     /// Returns the most tokens of a frame in its own decoder, if that is more than one.

@@ -1,12 +1,14 @@
 //! The features of an export.
 
-use kaldera::feat::{FrontEnd, GlobalCmvn, Preset};
+use std::path::PathBuf;
+
+use kaldera::feat::{FeatureKind, FrontEnd, GlobalCmvn, Preset};
 use kaldera_onnx::{Description, Layout};
 use serde_json::Value;
 
 use super::family::Family;
 use super::said::Said;
-use super::settings::{Settings, quoted};
+use super::settings::{Settings, beginning, quoted};
 
 const FEATURES: &str = "features";
 
@@ -39,8 +41,8 @@ pub(super) struct Described<'a> {
     pub(super) config: Option<&'a Value>,
     /// The `preprocessor_config.json` of Hugging Face next to the network.
     pub(super) preprocessor: Option<&'a Value>,
-    /// The text of a file `am.mvn` next to the network.
-    pub(super) cmvn: Option<String>,
+    /// A file `am.mvn` next to the network.
+    pub(super) cmvn: Option<PathBuf>,
     pub(super) said: &'a Said,
 }
 
@@ -62,73 +64,61 @@ impl Described<'_> {
     }
 
     /// Returns the sample rate, if the files give it, and its source.
-    fn sample_rate(&self) -> Option<(u32, String)> {
-        let rate = self.metadata("sample_rate").and_then(|rate| Some((rate.parse().ok()?, "metadata: sample_rate")));
+    fn sample_rate(&self) -> Result<Option<(u32, String)>, String> {
+        if let Some(rate) = self.metadata("sample_rate") {
+            let parsed = rate.trim().parse::<u32>().ok().filter(|&rate| rate > 0);
+            let parsed =
+                parsed.ok_or_else(|| format!("its metadata have sample_rate {}, no number of Hz", beginning(rate)))?;
+            return Ok(Some((parsed, "metadata: sample_rate".to_owned())));
+        }
         let configured = || self.preprocessor?["sampling_rate"].as_u64()?.try_into().ok();
-        let rate = rate.or_else(|| Some((configured()?, "preprocessor_config.json: sampling_rate")));
-        rate.map(|(rate, source)| (rate, source.to_owned()))
+        Ok(configured().map(|rate| (rate, "preprocessor_config.json: sampling_rate".to_owned())))
     }
 
     /// Writes the table `features`, or questions that nothing answers. Returns the text of a file
     /// with a normalisation of rows, which the table names `am.mvn`.
     pub(super) fn settings(&self, settings: &mut Settings, family: Option<Family>) -> Result<Option<String>, String> {
-        let rate = self.sample_rate();
-        let usual = match family {
-            Some(Family::TOne) => (8_000, "T-one's".to_owned()),
-            _ => (16_000, "not in the files: assumed".to_owned()),
-        };
-        let (sample_rate, source) = rate.clone().unwrap_or(usual);
+        let rate = self.sample_rate()?;
         let cmvn = self.cmvn_of(settings, family)?;
+        let family = family.or_else(|| self.layout.takes_samples().then_some(Family::Wav2Vec2));
         if let Some(preset) = self.said.preset {
-            self.said_preset(settings, preset, rate)?;
+            self.given_preset(settings, preset, rate)?;
             return Ok(cmvn);
         }
-        let family = family.or_else(|| self.layout.takes_samples().then_some(Family::Wav2Vec2));
         let Some(family) = family else {
-            let kind =
-                self.metadata("model_type").map(|kind| format!("its model_type is {kind}, whose features are unknown"));
-            let kind = kind.unwrap_or_else(|| "the files do not specify the kind of features".to_owned());
+            let kind = match self.metadata("model_type") {
+                Some(kind) => format!("its model_type is {}, whose features are unknown", beginning(kind)),
+                None => "the files do not specify the kind of features".to_owned(),
+            };
             settings.ask(format!("{kind}: {SAY_PRESET}"));
             return Ok(cmvn);
         };
         self.ask_of_unknown(settings, family);
+        let takes_samples = matches!(family, Family::Wav2Vec2 | Family::Omnilingual | Family::TOne);
+        if takes_samples != self.layout.takes_samples() {
+            let (takes, given) = if takes_samples { ("samples", "features") } else { ("features", "samples") };
+            settings.ask(format!("{} takes {takes}, and the network {given}: {SAY_PRESET}", family.name()));
+            return Ok(cmvn);
+        }
+        if let Some(normalize) = self.said.normalize.as_deref().filter(|_| !takes_samples && family != Family::Nemo)
+            && (normalize != "none" || !matches!(family, Family::Icefall | Family::WeNet))
+        {
+            return Err(format!("the features of {} have no other normalisation: omit --normalize", family.name()));
+        }
+        let usual = if family == Family::TOne { 8_000 } else { 16_000 };
+        let assumed = || (usual, format!("not in the files: {}'s", family.name()));
+        let (sample_rate, source) = rate.unwrap_or_else(assumed);
         let kind = format!("{}'s", family.name());
-        let width = self.width();
+        if sample_rate != usual && family.has_one_rate() {
+            settings.ask(format!("{source} is {sample_rate}, and {} takes {usual} Hz: {SAY_PRESET}", family.name()));
+        }
         match family {
-            _ if self.layout.takes_samples() => self.samples(settings, family, (sample_rate, source)),
             Family::Wav2Vec2 | Family::Omnilingual | Family::TOne => {
-                settings.ask(format!("{} takes samples, and the network does not: {SAY_PRESET}", family.name()));
+                self.samples(settings, family, (sample_rate, source));
             }
-            Family::Nemo => self.nemo(settings, width, (sample_rate, source)),
+            Family::Nemo => self.nemo(settings, (sample_rate, source)),
             Family::GigaAm => self.giga_am(settings),
-            Family::Icefall | Family::WeNet => {
-                let is_scaled = match self.metadata("normalize_samples") {
-                    None | Some("1") => family == Family::Icefall,
-                    Some("0") => false,
-                    Some(other) => return Err(format!("normalize_samples {other} of its metadata is unknown")),
-                };
-                if self.said.normalize.as_deref().is_some_and(|said| said != "none") {
-                    return Err("the features of icefall and WeNet are not normalised: omit --normalize".to_owned());
-                }
-                let Some((width, of_width)) = width else {
-                    settings.ask(format!("the files do not specify the feature dimension: {SAY_PRESET}"));
-                    return Ok(cmvn);
-                };
-                if self.metadata("model_type").is_none() && width != 80 {
-                    settings.ask(format!(
-                        "the files do not specify the kind of the features of {width} values: {SAY_PRESET}"
-                    ));
-                    return Ok(cmvn);
-                }
-                settings.set(FEATURES, "kind", "\"fbank\"", kind.clone());
-                settings.set(FEATURES, "sample-frequency", sample_rate, source);
-                settings.set(FEATURES, "num-mel-bins", width, of_width);
-                if family == Family::Icefall {
-                    settings.set(FEATURES, "snip-edges", false, kind.clone());
-                    settings.set(FEATURES, "high-freq", "-400.0", kind.clone());
-                }
-                settings.set(FEATURES, "full-scale", if is_scaled { "1.0" } else { "32768.0" }, kind);
-            }
+            Family::Icefall | Family::WeNet => self.fbank(settings, family, (sample_rate, source))?,
             Family::SenseVoice => settings.set(FEATURES, "preset", "\"sensevoice\"", kind),
             Family::Paraformer => settings.set(FEATURES, "preset", "\"paraformer\"", kind),
             Family::Dolphin => settings.set(FEATURES, "preset", "\"dolphin\"", kind),
@@ -153,6 +143,35 @@ impl Described<'_> {
         Ok(cmvn)
     }
 
+    /// Writes icefall's and WeNet's features.
+    fn fbank(&self, settings: &mut Settings, family: Family, rate: (u32, String)) -> Result<(), String> {
+        let kind = format!("{}'s", family.name());
+        let is_scaled = match self.metadata("normalize_samples") {
+            None | Some("1") => family == Family::Icefall,
+            Some("0") => false,
+            Some(other) => {
+                return Err(format!("normalize_samples {} of its metadata is unknown: {SAY_PRESET}", beginning(other)));
+            }
+        };
+        let Some((width, of_width)) = self.width() else {
+            settings.ask(format!("the files do not specify the feature dimension: {SAY_PRESET}"));
+            return Ok(());
+        };
+        if self.metadata("model_type").is_none() && width != 80 {
+            settings.ask(format!("the files do not specify the kind of the features of {width} values: {SAY_PRESET}"));
+            return Ok(());
+        }
+        settings.set(FEATURES, "kind", "\"fbank\"", kind.clone());
+        settings.set(FEATURES, "sample-frequency", rate.0, rate.1);
+        settings.set(FEATURES, "num-mel-bins", width, of_width);
+        if family == Family::Icefall {
+            settings.set(FEATURES, "snip-edges", false, kind.clone());
+            settings.set(FEATURES, "high-freq", "-400.0", kind.clone());
+        }
+        settings.set(FEATURES, "full-scale", if is_scaled { "1.0" } else { "32768.0" }, kind);
+        Ok(())
+    }
+
     /// Asks for the features if metadata describe them and the family does not use these keys.
     fn ask_of_unknown(&self, settings: &mut Settings, family: Family) {
         let used: &[&str] = match family {
@@ -165,8 +184,14 @@ impl Described<'_> {
         };
         let unknown = OF_FAMILIES.iter().filter(|key| !used.contains(key));
         let unknown = unknown.filter_map(|&key| Some((key, self.metadata(key).filter(|value| *value != "0")?)));
-        for (key, value) in unknown {
-            let value: String = value.chars().take(20).collect();
+        // FunASR's rows, which the presets have.
+        let of_funasr = [("lfr_window_size", "7"), ("lfr_window_shift", "6"), ("normalize_samples", "0")];
+        let others = of_funasr.into_iter().filter_map(|(key, usual)| {
+            let is_funasr = matches!(family, Family::SenseVoice | Family::Paraformer);
+            Some((key, self.metadata(key).filter(|value| is_funasr && value.trim() != usual)?))
+        });
+        for (key, value) in unknown.chain(others) {
+            let value = beginning(value);
             settings.ask(format!(
                 "its metadata have {key} = {value}, whose effect on the features is unknown: {SAY_PRESET}"
             ));
@@ -174,17 +199,39 @@ impl Described<'_> {
     }
 
     /// Writes the features of a given preset, with as many filters as the network takes.
-    fn said_preset(&self, settings: &mut Settings, preset: Preset, rate: Option<(u32, String)>) -> Result<(), String> {
-        let front_end = FrontEnd::new(preset.front_end()).map_err(|error| error.to_string())?;
-        settings.set(FEATURES, "preset", quoted(preset.name()), "--preset");
-        if let Some((width, source)) = self.width().filter(|&(width, _)| width != front_end.dim()) {
-            settings.set(FEATURES, "num-mel-bins", width, format!("{source}; the preset has {}", front_end.dim()));
+    fn given_preset(&self, settings: &mut Settings, preset: Preset, rate: Option<(u32, String)>) -> Result<(), String> {
+        let options = preset.front_end();
+        let kind = options.features.kind();
+        let (takes_samples, has_filters) =
+            (kind == FeatureKind::Samples, options.lfr_m == 1 && kind != FeatureKind::Mfcc);
+        let front_end = FrontEnd::new(options).map_err(|error| error.to_string())?;
+        let (name, dim) = (preset.name(), front_end.dim());
+        if takes_samples != self.layout.takes_samples() {
+            let (takes, gives) = if takes_samples { ("features", "samples") } else { ("samples", "features") };
+            return Err(format!("the network takes {takes}, and preset {name} gives {gives}"));
         }
-        if let Some((rate, source)) = rate.filter(|&(rate, _)| f64::from(rate) != f64::from(front_end.samp_freq())) {
-            settings.set(FEATURES, "sample-frequency", rate, source);
+        settings.set(FEATURES, "preset", quoted(name), "--preset");
+        match self.width().filter(|&(width, _)| width != dim) {
+            Some((width, source)) if has_filters => {
+                settings.set(FEATURES, "num-mel-bins", width, format!("{source}; the preset has {dim}"));
+            }
+            Some((width, _)) => return Err(format!("rows of {width} values, and preset {name} has {dim}")),
+            None => {}
         }
-        if let Some(normalize) = &self.said.normalize {
-            settings.set(FEATURES, "normalize", quoted(normalize), "--normalize");
+        let rate = rate.filter(|&(rate, _)| f64::from(rate) != f64::from(front_end.samp_freq()));
+        match preset {
+            Preset::Nemo80 | Preset::Nemo128 => {
+                nemo_rate(settings, rate.unwrap_or((16_000, "the preset".to_owned())));
+                self.nemo_normalize(settings, true);
+            }
+            _ => {
+                if let Some((rate, source)) = rate {
+                    settings.set(FEATURES, "sample-frequency", rate, source);
+                }
+                if let Some(normalize) = &self.said.normalize {
+                    settings.set(FEATURES, "normalize", quoted(normalize), "--normalize");
+                }
+            }
         }
         Ok(())
     }
@@ -213,8 +260,8 @@ impl Described<'_> {
         }
     }
 
-    fn nemo(&self, settings: &mut Settings, width: Option<(usize, String)>, (sample_rate, source): (u32, String)) {
-        let Some((width, of_width)) = width else {
+    fn nemo(&self, settings: &mut Settings, rate: (u32, String)) {
+        let Some((width, of_width)) = self.width() else {
             return settings.ask(format!("the files do not specify the feature dimension: {SAY_PRESET}"));
         };
         let preset = match width {
@@ -235,33 +282,26 @@ impl Described<'_> {
         if !matches!(width, 80 | 128) {
             settings.set(FEATURES, "num-mel-bins", width, of_width);
         }
-        if sample_rate == 16_000 {
-            settings.note("sample rate", sample_rate, source);
-        } else {
-            // Window and shift have the same times at this rate: NeMo's `window_size` and
-            // `window_stride`.
-            let samples = |milliseconds: u64| u64::from(sample_rate) * milliseconds / 1000;
-            settings.set(FEATURES, "sample-frequency", sample_rate, source);
-            for (key, value) in
-                [("fft-size", samples(25).next_power_of_two()), ("window-size", samples(25)), ("hop", samples(10))]
-            {
-                settings.set(FEATURES, key, value, "NeMo's times at this rate");
-            }
-        }
-        let of_onnx_asr = self.config.is_some_and(|config| config["model_type"].is_string());
+        nemo_rate(settings, rate);
+        self.nemo_normalize(settings, self.config.is_some_and(|config| config["model_type"].is_string()));
+    }
+
+    /// Writes NeMo's normalisation; `has_usual` if it is per feature where no metadata name it.
+    fn nemo_normalize(&self, settings: &mut Settings, has_usual: bool) {
         // Exporters write an empty text for "NA".
         match (self.said.normalize.as_deref(), self.description.metadata("normalize_type")) {
             (Some("per_feature"), _) => settings.note("normalize", "per_feature", "--normalize"),
-            (Some(said), _) => settings.set(FEATURES, "normalize", quoted(said), "--normalize"),
+            (Some(given), _) => settings.set(FEATURES, "normalize", quoted(given), "--normalize"),
             (None, Some("per_feature")) => settings.note("normalize", "per_feature", "metadata: normalize_type"),
             (None, Some("" | "NA" | "None")) => {
                 settings.set(FEATURES, "normalize", "\"none\"", "metadata: normalize_type");
             }
             (None, Some(other)) => {
+                let other = beginning(other);
                 settings.ask(format!("normalize_type {other} of the network's metadata is unknown: give --normalize"));
             }
-            (None, None) if of_onnx_asr => {
-                settings.note("normalize", "per_feature", "onnx-asr's, by the model_type of config.json");
+            (None, None) if has_usual => {
+                settings.note("normalize", "per_feature", "the preset, or onnx-asr's config.json")
             }
             (None, None) => settings.ask(
                 "the files do not specify the normalisation of the features: give --normalize=per_feature (most NeMo \
@@ -277,7 +317,7 @@ impl Described<'_> {
             config["version"].as_str().or_else(|| ["v2", "v3"].into_iter().find(|version| name.contains(version)))
         });
         let (version, source) = match configured {
-            Some(version) => (version, "config.json: the version"),
+            Some(version) => (version, "config.json: version, or model_type"),
             None => (
                 ["v2", "v3"].into_iter().find(|version| comment.starts_with(version)).unwrap_or(""),
                 "metadata: comment",
@@ -313,7 +353,10 @@ impl Described<'_> {
             }
             (None, None) if self.cmvn.is_some() => {
                 settings.set(FEATURES, "cmvn", FILE, "am.mvn next to the network");
-                return Ok(self.cmvn.clone());
+                let read = |path: &PathBuf| {
+                    kaldera::text::read_file(path).map_err(|error| format!("{}: {error}", path.display()))
+                };
+                return self.cmvn.as_ref().map(read).transpose();
             }
             _ => {
                 settings.ask(format!(
@@ -327,13 +370,25 @@ impl Described<'_> {
     }
 }
 
+/// Writes NeMo's frames at a sample rate: window and shift have the same times at each, NeMo's
+/// `window_size` and `window_stride`.
+fn nemo_rate(settings: &mut Settings, (rate, source): (u32, String)) {
+    if rate == 16_000 {
+        return settings.note("sample rate", rate, source);
+    }
+    let samples = |milliseconds: u64| u64::from(rate) * milliseconds / 1000;
+    settings.set(FEATURES, "sample-frequency", rate, source);
+    let times = [("fft-size", samples(25).next_power_of_two()), ("window-size", samples(25)), ("hop", samples(10))];
+    for (key, value) in times {
+        settings.set(FEATURES, key, value, "NeMo's times at this rate");
+    }
+}
+
 /// Reads a list of numbers with commas between them.
 fn numbers(key: &str, text: &str) -> Result<Vec<f32>, String> {
     let number = |text: &str| {
         let number = text.trim().parse::<f32>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| {
-            format!("its metadata {key}: '{}' is not a number", text.chars().take(20).collect::<String>())
-        })
+        number.ok_or_else(|| format!("its metadata {key}: '{}' is not a number", beginning(text)))
     };
     text.split(',').map(number).collect()
 }

@@ -5,12 +5,14 @@ use kaldera_onnx::Description;
 use crate::log::say;
 
 /// Metadata that are used, or do not affect the computation.
-const KNOWN: [&str; 45] = [
+const KNOWN: [&str; 56] = [
     "T",
     "author",
     "auto_prompt_id",
     "blank_id",
     "chunk_shift",
+    "chunk_size",
+    "chunk_size_ms",
     "cmvn_inv_stddev",
     "cmvn_mean",
     "comment",
@@ -21,6 +23,8 @@ const KNOWN: [&str; 45] = [
     "feature",
     "feature_dim",
     "feature_type",
+    "frame_length_ms",
+    "head",
     "inv_stddev",
     "invstd",
     "is_giga_am",
@@ -29,18 +33,25 @@ const KNOWN: [&str; 45] = [
     "lfr_window_shift",
     "lfr_window_size",
     "license",
+    "maintainer",
     "mean",
     "model_author",
     "model_type",
     "neg_mean",
     "normalize_samples",
     "normalize_type",
-    "onnx.infer",
+    "num_blocks",
+    "num_encoder_layers",
+    "num_heads",
+    "num_left_chunks",
+    "output_size",
     "pred_hidden",
     "pred_rnn_layers",
     "prompt_dictionary",
+    "right_context",
     "sample_rate",
     "scale",
+    "state_dim",
     "stddev",
     "subsampling_factor",
     "url",
@@ -53,23 +64,20 @@ const KNOWN: [&str; 45] = [
     "without_itn",
 ];
 
-/// Prefixes of metadata that are used by their numbers, or describe the structure of the layers.
-const KNOWN_BEGINNINGS: [&str; 16] = [
+/// Prefixes of metadata with the sizes of states and the structure of layers.
+const KNOWN_BEGINNINGS: [&str; 13] = [
     "attention_",
     "cache_",
     "cnn_module_kernel",
     "d_model",
     "dim_feedforward",
-    "encoder_",
+    "encoder_dim",
     "lang_",
     "left_",
-    "num_",
     "onnx.",
-    "output_",
     "pad_length",
     "query_head_dim",
     "rnn_hidden_size",
-    "right_context",
     "value_head_dim",
 ];
 

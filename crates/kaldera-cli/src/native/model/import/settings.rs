@@ -2,9 +2,15 @@
 
 use std::fmt::{Display, Write as _};
 
-/// A text in TOML.
+/// Returns a text in TOML, whose basic strings have JSON's escapes.
 pub(super) fn quoted(text: &str) -> String {
-    format!("{text:?}")
+    serde_json::Value::from(text).to_string()
+}
+
+/// Returns the beginning of a text of a file, for people.
+pub(super) fn beginning(text: &str) -> String {
+    let shown: String = text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(40).is_some() { format!("{shown}...") } else { shown }
 }
 
 /// A value of `model.toml`, or of the table only.

@@ -7,11 +7,16 @@ use serde_json::Value;
 
 use super::super::CliError;
 use super::export::{Export, read_json};
+use super::family::Family;
 use super::files::failed;
+use super::settings::beginning;
 
-/// Names of the blank token: icefall, sherpa-onnx and NeMo; WeNet; ESPnet; wav2vec 2.0. If there
-/// are several, the first in this list is used.
-const BLANKS: [&str; 6] = ["<blk>", "<blank>", "<eps>", "[blank]", "<pad>", "[PAD]"];
+/// Names of the blank token: icefall, sherpa-onnx and NeMo; WeNet; ESPnet. If there are several,
+/// the first in this list is used.
+const BLANKS: [&str; 4] = ["<blk>", "<blank>", "<eps>", "[blank]"];
+
+/// Names of the token for padding, which is the blank of wav2vec 2.0 and T-one.
+const PADDINGS: [&str; 2] = ["<pad>", "[PAD]"];
 
 /// The tokens of an export.
 pub(super) struct Tokens {
@@ -26,6 +31,11 @@ impl Tokens {
     pub(super) fn read(path: &Path) -> Result<Self, CliError> {
         if path.extension().is_some_and(|ending| ending == "json") {
             let texts = from_json(&read_json(path)?).map_err(|reason| failed(path, &reason))?;
+            if let Some((number, text)) =
+                (0..).zip(&texts).find(|(_, text)| text.is_empty() || text.contains(char::is_control))
+            {
+                return Err(failed(path, &format!("token {number} is {text:?}: it must be a text of one line")));
+            }
             return Ok(Self::from_texts(&texts));
         }
         let text = kaldera::text::read_file(path).map_err(|error| failed(path, &error))?;
@@ -57,26 +67,39 @@ impl Tokens {
         self.all.iter().find(|(text, _)| text == token).map(|(_, number)| &**number)
     }
 
-    /// Returns the number of the blank, and its source: the metadata `blank_id`, the token for
-    /// padding of a Hugging Face folder, or the first of [`BLANKS`].
-    pub(super) fn blank(&self, export: &Export, blank_id: Option<&str>) -> Result<(usize, String), CliError> {
+    /// Returns the number of the blank, and its source: the metadata `blank_id`, the family's, the
+    /// token for padding of a Hugging Face folder, or a token of a known name.
+    pub(super) fn blank(
+        &self,
+        export: &Export,
+        blank_id: Option<&str>,
+        family: Option<Family>,
+    ) -> Result<(usize, String), CliError> {
         let path = &export.tokens;
-        let wrong = |number: &str| failed(path, &format!("the blank's number is '{number}'"));
-        let parsed = |number: &str| number.trim().parse().map_err(|_| wrong(number));
+        let parsed = |number: &str| {
+            number.trim().parse().map_err(|_| failed(path, &format!("the blank's number is '{}'", beginning(number))))
+        };
         if let Some(number) = blank_id {
-            return Ok((parsed(number)?, "metadata: blank_id, or the family's".to_owned()));
+            return Ok((parsed(number)?, "metadata: blank_id".to_owned()));
         }
-        let padding = export.json("tokenizer_config.json")?.and_then(|config| {
+        if let Some((family, blank)) = family.and_then(|family| Some((family, family.blank()?))) {
+            return Ok((blank, format!("{}'s", family.name())));
+        }
+        let pads = matches!(family, None | Some(Family::Wav2Vec2 | Family::TOne));
+        let padding = export.json("tokenizer_config.json")?.filter(|_| pads).and_then(|config| {
             let token = &config["pad_token"];
             token.as_str().or_else(|| token["content"].as_str()).map(str::to_owned)
         });
-        if let Some((token, number)) = padding.and_then(|token| Some((self.number(&token)?, token))) {
-            return Ok((parsed(token)?, format!("tokenizer_config.json: pad_token {number}")));
+        if let Some((number, token)) = padding.and_then(|token| Some((self.number(&token)?, token))) {
+            return Ok((parsed(number)?, format!("tokenizer_config.json: pad_token {}", beginning(&token))));
         }
         // The order of the names matters: some of NeMo's lists have a <pad> before the blank.
-        let named = BLANKS.iter().find_map(|blank| Some((blank, self.number(blank)?)));
-        let (blank, number) =
-            named.ok_or_else(|| failed(path, &format!("there is no blank in it: one of {}", BLANKS.join(", "))))?;
+        let names = || BLANKS.iter().chain(PADDINGS.iter().filter(|_| pads));
+        let named = names().find_map(|blank| Some((blank, self.number(blank)?)));
+        let (blank, number) = named.ok_or_else(|| {
+            let names = names().copied().collect::<Vec<_>>().join(", ");
+            failed(path, &format!("there is no blank in it: one of {names}; or blank_id in the network's metadata"))
+        })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok((parsed(number)?, format!("{name}: {blank}")))
     }
