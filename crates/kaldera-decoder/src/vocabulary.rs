@@ -352,7 +352,7 @@ impl Vocabulary {
             }
             WordUnits::Joined => {
                 let joined = text.strip_suffix(JOINED);
-                (!text.is_ascii(), joined.unwrap_or(text), joined.is_none())
+                (false, joined.unwrap_or(text), joined.is_none())
             }
         }
     }

@@ -142,9 +142,7 @@ mod with_onnx {
         bench.file("tdt-fused/config.json", config);
         let preset = ["--preset=nemo-80", "--normalize=per_feature"];
         let ended = bench.run(&[&["model", "import", "tdt-fused", "-o", "fused"][..], &preset].concat()).with(0);
-        for row in
-            ["vocab.txt: <blk>", "config.json: model_type nemo-conformer-tdt", "config.json: max_tokens_per_step"]
-        {
+        for row in ["vocab.txt: <blk>", "NeMo  ", "config.json: max_tokens_per_step"] {
             assert!(ended.stdout.contains(row), "no '{row}' in {ended:?}");
         }
         let own = toml("fused");
