@@ -168,6 +168,11 @@ mod with_onnx {
         let plain = bench.run(&["transcribe", "fused", "in/a.wav"]).with(0).stdout;
         assert!(!plain.contains("bc") && hot("fused").contains("bc"), "{plain}");
         assert_eq!(hot("fused"), hot("split"));
+        let weight = |options: &[&str]| {
+            let call = ["transcribe", "--hotwords=bc", "fused", "in/a.wav"];
+            bench.run(&[&call[..], options].concat()).with(0).stdout
+        };
+        assert_eq!(weight(&["--hotword-weight=nan"]), weight(&[]));
 
         // As optimum has exports of Hugging Face's models.
         export(&bench, "samples", "samples", "");

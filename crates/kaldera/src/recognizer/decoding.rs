@@ -86,7 +86,7 @@ decoding_options! {
     #[serde(with = "hotword_lines")]
     hotwords, with_hotwords: Vec<HotWord>;
     /// Bonus of each token of a hot word that has none of its own. If words are spelled, or come
-    /// from a lexicon, it is the bonus of each word. The default is 1.5.
+    /// from a lexicon, it is the bonus of each word. The default is 1.5, also for NaN.
     hotword_weight, with_hotword_weight: f64,
         "hotword-weight", "Bonus of each token of a hot word, or of each word if words are spelled";
     /// A language model in place of the description's.
@@ -117,6 +117,11 @@ impl DecodingOptions {
     /// Returns the hot words; none by default.
     pub(super) fn hot_words(&self) -> &[HotWord] {
         self.hotwords.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the bonus of hot words that was given; scripts give NaN for the default.
+    pub(super) fn weight_of_hot_words(&self) -> Option<f64> {
+        self.hotword_weight.filter(|weight| !weight.is_nan())
     }
 }
 
@@ -360,7 +365,7 @@ impl Model<'_> {
             && lexicon.is_none();
         let mut ctc = CtcDecoderOptions::default().with_n_best(options.num_hypotheses());
         ctc.lm_weight = options.lm_weight.unwrap_or(ctc.lm_weight);
-        ctc.hotword_weight = options.hotword_weight.unwrap_or(ctc.hotword_weight);
+        ctc.hotword_weight = options.weight_of_hot_words().unwrap_or(ctc.hotword_weight);
         ctc = if plain {
             // The best token of each frame.
             ctc.with_beam_size(1).with_beam_size_token(Some(1)).with_log_add(false).with_word_score(0.0)

@@ -114,7 +114,7 @@ impl Model<'_> {
             true => None,
             false => {
                 let hotwords = self.spelled_hotwords(|phrase| vocabulary.tokenize(phrase))?;
-                let weight = options.hotword_weight.unwrap_or(CtcDecoderOptions::default().hotword_weight);
+                let weight = options.weight_of_hot_words().unwrap_or(CtcDecoderOptions::default().hotword_weight);
                 let graph = vocabulary.hot_words(hotwords, weight);
                 Some(graph.map_err(|error| self.refuse("decoding.hotwords", error.to_string()))?)
             }
