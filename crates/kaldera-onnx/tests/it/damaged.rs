@@ -107,7 +107,7 @@ fn any_bytes_are_looked_through_to_their_end() {
 const RANGE: &str = "KALDERA_MUTANTS_OF_CHILD";
 
 /// Networks that are damaged at random, each computed in a child process with limits of time and
-/// memory: `KALDERA_MUTANTS=20000 cargo test -p kaldera-onnx --test it mutants -- --nocapture`.
+/// memory: `KALDERA_MUTANTS=40000 cargo test -p kaldera-onnx --test it mutants -- --nocapture`.
 #[cfg(target_os = "linux")]
 #[test]
 fn mutants_end_in_time_and_memory() {
