@@ -32,7 +32,7 @@ impl AttentionCache {
         };
         let places = (place("offset", 1), place("required_cache_size", 1), place("attn_mask", 3));
         let (Some(offset), Some(size), Some(mask)) = places else { return Ok(None) };
-        let number = |key: &str| description.metadata(key).and_then(|text| text.trim().parse::<usize>().ok());
+        let number = |key: &str| description.number(key);
         let (chunk, left) = (number("chunk_size").unwrap_or(0), number("left_chunks").unwrap_or(0));
         match chunk.checked_mul(left).filter(|cached| (1..=MAX_FRAMES).contains(cached)) {
             Some(cached) => Ok(Some(Self { offset, size, mask, chunk, cached })),
@@ -47,7 +47,7 @@ impl AttentionCache {
 
     /// Returns the chunks of such a network.
     pub(crate) fn chunks(description: &Description) -> Option<(usize, usize)> {
-        let number = |key: &str| description.metadata(key)?.trim().parse::<usize>().ok();
+        let number = |key: &str| description.number(key);
         let (chunk, factor) = (number("chunk_size")?, number("subsampling_factor")?);
         let shift = chunk.checked_mul(factor)?;
         let rows = chunk.checked_sub(1)?.checked_mul(factor)?.checked_add(number("right_context")?)?.checked_add(1)?;
@@ -56,7 +56,7 @@ impl AttentionCache {
 
     /// Returns the size of an axis of one of WeNet's caches, by the metadata.
     pub(crate) fn size(description: &Description, cache: &str, axis: usize) -> Option<usize> {
-        let number = |key: &str| description.metadata(key)?.trim().parse::<usize>().ok();
+        let number = |key: &str| description.number(key);
         match (cache, axis) {
             ("attn_cache" | "conv_cache", 0) => number("num_blocks"),
             ("attn_cache", 1) => number("head"),

@@ -1,6 +1,6 @@
 //! Results of continuous integrate-and-fire (CIF) as rows of frames: Paraformer.
 
-use crate::description::{Description, Element};
+use crate::description::{Description, Element, shown};
 use crate::error::Error;
 
 /// Number of frames of the result for a row of the input: CIF has three frames for each row, and
@@ -33,10 +33,7 @@ impl Cif {
         let found = description.outputs.iter().position(|output| {
             output.name.contains("cif_peak") && output.element.is_none_or(|element| element == Element::Float)
         });
-        let missing = || {
-            let outputs = description.outputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            Error::NoPeaks { outputs }
-        };
+        let missing = || Error::NoPeaks { outputs: shown(&description.outputs) };
         Ok(Some(Self { peaks: found.ok_or_else(missing)?, blank, end }))
     }
 

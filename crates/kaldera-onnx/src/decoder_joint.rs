@@ -5,9 +5,11 @@ use std::path::Path;
 
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 
-use crate::description::Description;
+use crate::description::{Description, shown};
 use crate::error::Error;
-use crate::predictor::{PredictorOptions, RowInput, TokenInputs, check_scores, first_token, floats, part, shown};
+use crate::predictor::{
+    PredictorOptions, RowInput, TokenInputs, check_scores, first_token, floats, part, write_scores,
+};
 use crate::session::{Session, load};
 use crate::states::State;
 
@@ -79,9 +81,7 @@ impl OnnxDecoderJoint {
         let memory = self.inputs.states.iter().zip(&state.memory).map(|(state, values)| state.value(values.clone()));
         let mut inputs = self.inputs.tensors(&state.tokens, memory);
         inputs.push((self.row.position, self.row.tensor(row)?));
-        let states = self.inputs.states.iter().map(|state| state.output);
-        let wanted: Vec<usize> = std::iter::once(self.output).chain(states).collect();
-        let mut results = self.session.run(inputs, &wanted)?.into_iter();
+        let mut results = self.session.run(inputs, &self.inputs.outputs(self.output))?.into_iter();
         let scores = floats(results.next().ok_or("there is no output")?)?;
         Ok((scores, self.inputs.memory(results)?))
     }
@@ -114,11 +114,6 @@ impl Predictor for OnnxDecoderJoint {
     }
 
     fn join(&self, row: &[f32], state: &PredictorState, scores: &mut [f32]) -> Result<(), NetworkError> {
-        let found = self.run(row, state).and_then(|(found, _)| match found.len() == scores.len() {
-            true => Ok(found),
-            false => Err(format!("{} scores, and {} are wanted", found.len(), scores.len())),
-        });
-        scores.copy_from_slice(&found.map_err(|reason| NetworkError::Part { part: PART, reason })?);
-        Ok(())
+        write_scores(self.run(row, state).map(|(found, _)| found), scores, PART)
     }
 }

@@ -65,10 +65,21 @@ impl Description {
         Self { inputs, outputs, metadata }
     }
 
+    /// Returns the number in the value of a key of the metadata; `None` if it is missing or no
+    /// number.
+    pub(crate) fn number(&self, key: &str) -> Option<usize> {
+        self.metadata(key)?.trim().parse().ok()
+    }
+
     /// Returns the value of a key of the metadata.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
+}
+
+/// Returns the names and shapes of tensors as a list for people.
+pub(crate) fn shown(tensors: &[TensorInfo]) -> String {
+    tensors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl TensorInfo {

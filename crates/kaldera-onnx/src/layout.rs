@@ -1,7 +1,7 @@
 //! Layouts of the input that has the rows of an utterance.
 
 use crate::attention_cache::AttentionCache;
-use crate::description::{Axis, Description, Element, TensorInfo};
+use crate::description::{Axis, Description, Element, TensorInfo, shown};
 use crate::error::Error;
 use crate::session::Tensor;
 use crate::states::{Chunk, State};
@@ -69,8 +69,8 @@ impl Layout {
     /// floating point that is no state, or of integers `[N, T, 1]`.
     fn find(description: &Description, states: &[State], chunk: Option<Chunk>) -> Result<(usize, Self), Error> {
         let is_rows = |&(position, input): &(usize, &TensorInfo)| {
-            let is_samples = input.has_integer_samples();
-            (input.element == Some(Element::Float) || is_samples) && states.iter().all(|state| state.input != position)
+            let is_utterance = input.element == Some(Element::Float) || input.has_integer_samples();
+            is_utterance && states.iter().all(|state| state.input != position)
         };
         let (position, input) = description.inputs.iter().enumerate().find(is_rows).ok_or(Error::NoInput)?;
         let axes = input.axes.as_deref().filter(|axes| (2..=3).contains(&axes.len()));
@@ -147,8 +147,7 @@ impl Inputs {
             }
         }
         if let Some((name, _)) = constants.iter().find(|(name, _)| description.inputs.iter().all(|i| i.name != *name)) {
-            let inputs = description.inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            return Err(Error::Constant { name: name.clone(), inputs });
+            return Err(Error::Constant { name: name.clone(), inputs: shown(&description.inputs) });
         }
         Ok(Self { layout, rows, lengths, processed, mask, cache, constants: found, states, chunk })
     }
@@ -175,10 +174,7 @@ impl Outputs {
                 && !is_length(output)
         };
         let scores = place(&is_named).or_else(|| place(&is_float));
-        let scores = scores.ok_or_else(|| {
-            let outputs = outputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            Error::NoOutput { outputs }
-        })?;
+        let scores = scores.ok_or_else(|| Error::NoOutput { outputs: shown(outputs) })?;
         let is_lengths =
             |output: &TensorInfo| is_length(output) && output.axes.as_ref().is_none_or(|axes| axes.len() == 1);
         Ok(Self { scores, lengths: place(&is_lengths) })

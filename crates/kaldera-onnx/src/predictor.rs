@@ -6,7 +6,7 @@ use std::path::Path;
 use kaldera_base::setters;
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 
-use crate::description::{Axis, Description, Element, TensorInfo};
+use crate::description::{Axis, Description, Element, TensorInfo, shown};
 use crate::error::Error;
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::State;
@@ -129,9 +129,7 @@ impl OnnxPredictor {
     /// Computes the state after these tokens.
     fn predict(&self, tokens: Vec<i32>, memory: Vec<Tensor>) -> Result<PredictorState, String> {
         let inputs = self.inputs.tensors(&tokens, memory.into_iter());
-        let states = self.inputs.states.iter().map(|state| state.output);
-        let wanted: Vec<usize> = std::iter::once(self.output).chain(states).collect();
-        let mut results = self.predictor.run(inputs, &wanted)?.into_iter();
+        let mut results = self.predictor.run(inputs, &self.inputs.outputs(self.output))?.into_iter();
         let output = floats(results.next().ok_or("there is no output")?)?;
         Ok(PredictorState::new(tokens, self.inputs.memory(results)?, output))
     }
@@ -170,8 +168,18 @@ pub(crate) fn check_scores(found: usize, descriptions: &[&Description]) -> Resul
     }
 }
 
-pub(crate) fn shown(tensors: &[TensorInfo]) -> String {
-    tensors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+/// Writes the scores of a run of this part.
+pub(crate) fn write_scores(
+    found: Result<Vec<f32>, String>,
+    scores: &mut [f32],
+    part: &'static str,
+) -> Result<(), NetworkError> {
+    let found = found.and_then(|found| match found.len() == scores.len() {
+        true => Ok(found),
+        false => Err(format!("{} scores, and {} are wanted", found.len(), scores.len())),
+    });
+    scores.copy_from_slice(&found.map_err(|reason| NetworkError::Part { part, reason })?);
+    Ok(())
 }
 
 impl TokenInputs {
@@ -215,6 +223,11 @@ impl TokenInputs {
         inputs.extend(self.lengths.map(|lengths| (lengths, Tensor::Integer(vec![1], vec![1]))));
         inputs.extend(self.states.iter().zip(memory).map(|(state, value)| (state.input, value)));
         inputs
+    }
+
+    /// Returns the positions of an output and the states.
+    pub(crate) fn outputs(&self, output: usize) -> Vec<usize> {
+        std::iter::once(output).chain(self.states.iter().map(|state| state.output)).collect()
     }
 
     /// Returns the values of the states, which a run returned.
@@ -299,12 +312,6 @@ impl Predictor for OnnxPredictor {
     }
 
     fn join(&self, row: &[f32], state: &PredictorState, scores: &mut [f32]) -> Result<(), NetworkError> {
-        let found = self.scores(row, state);
-        let found = found.and_then(|found| match found.len() == scores.len() {
-            true => Ok(found),
-            false => Err(format!("{} scores, and {} are wanted", found.len(), scores.len())),
-        });
-        scores.copy_from_slice(&found.map_err(|reason| NetworkError::Part { part: JOINER, reason })?);
-        Ok(())
+        write_scores(self.scores(row, state), scores, JOINER)
     }
 }

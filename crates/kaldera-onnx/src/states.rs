@@ -26,10 +26,8 @@ impl State {
         let refuse = |reason: &str| Error::State { input: info.to_string(), reason: reason.to_owned() };
         let axes = info.axes.as_deref().ok_or_else(|| refuse("the file does not tell its shape"))?;
         let key = |at: usize| format!("{}_dim{at}", info.name);
-        let said = |at: usize| {
-            let size = description.metadata(&key(at)).and_then(|size| size.trim().parse().ok());
-            size.or_else(|| AttentionCache::size(description, &info.name, at))
-        };
+        let said =
+            |at: usize| description.number(&key(at)).or_else(|| AttentionCache::size(description, &info.name, at));
         let is_open = |(at, axis): (usize, &Axis)| matches!(axis, Axis::Symbolic(_)) && said(at).is_none();
         let utterances = axes.iter().enumerate().position(is_open);
         let size = |(at, axis): (usize, &Axis)| match axis {

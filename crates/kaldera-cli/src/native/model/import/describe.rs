@@ -66,7 +66,8 @@ pub(super) fn describe(
         Some((words, source)) => set.set("", "words", quoted(words), source),
         None => set.note("words", "tokens", "no token marks or separates words"),
     }
-    if description.inputs.iter().any(|input| input.name == "prompt_index") {
+    let has = |name: &str| has_input(&description, name);
+    if has("prompt_index") {
         set.set("", "hide-tags", true, "tokens such as <en-US>, of a network with prompt_index");
     }
     let configured = config.as_ref().and_then(|config| config["subsampling_factor"].as_u64());
@@ -98,8 +99,7 @@ pub(super) fn describe(
         set.set("network", "runtime", quoted(runtime.name()), "--runtime");
     }
     constants(set, &description, family, said);
-    let has = |names: &[&str]| description.inputs.iter().any(|input| names.contains(&&*input.name));
-    if family == Some(Family::SenseVoice) && has(&["language"]) && has(&["text_norm", "textnorm"]) {
+    if family == Some(Family::SenseVoice) && has("language") && (has("text_norm") || has("textnorm")) {
         set.set("network", "prompt-rows", 4, "SenseVoice's: language, emotion, event, text norm");
     }
     if family == Some(Family::Paraformer) {
@@ -109,11 +109,7 @@ pub(super) fn describe(
         }
     }
     if let Some(parts) = &export.parts {
-        let files = match parts {
-            Parts::Two(files) => &files[..],
-            Parts::Fused(file) => std::slice::from_ref(file),
-        };
-        for (key, file) in ["predictor", "joiner"].into_iter().zip(files) {
+        for (key, file) in ["predictor", "joiner"].into_iter().zip(parts.files()) {
             set.set("network", key, quoted(&file_name(file)?), "SOURCE");
         }
         if let Some(symbols) = family.and_then(Family::symbols_per_frame) {
@@ -143,6 +139,10 @@ pub(super) fn describe(
     }
     metadata::say_what_is_not_used(&description);
     Ok((settings, cmvn))
+}
+
+fn has_input(description: &Description, name: &str) -> bool {
+    description.inputs.iter().any(|input| input.name == name)
 }
 
 fn num_scores(parts: &Parts, options: &PredictorOptions) -> Result<usize, OnnxError> {
@@ -177,7 +177,7 @@ fn constants(settings: &mut Settings, description: &Description, family: Option<
     let given = said.constants.iter().map(|(name, value)| (name.as_str(), *value, "--constants".to_owned()));
     let mut all: Vec<(&str, i64, String)> = given.collect();
     for (name, value) in usual {
-        if all.iter().any(|(own, ..)| *own == name) || description.inputs.iter().all(|input| input.name != name) {
+        if all.iter().any(|(own, ..)| *own == name) || !has_input(description, name) {
             continue;
         }
         match value {

@@ -37,6 +37,16 @@ pub(super) enum Parts {
     Fused(PathBuf),
 }
 
+impl Parts {
+    /// Returns the files: the predictor, and the joiner if it has its own.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        match self {
+            Self::Two(files) => files,
+            Self::Fused(file) => std::slice::from_ref(file),
+        }
+    }
+}
+
 /// A part of a transducer, by the words of its file name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -104,11 +114,7 @@ impl Export {
 
     /// Returns the files of networks.
     pub(super) fn networks(&self) -> Vec<&Path> {
-        let parts = match &self.parts {
-            Some(Parts::Two(parts)) => &parts[..],
-            Some(Parts::Fused(part)) => std::slice::from_ref(part),
-            None => &[],
-        };
+        let parts = self.parts.as_ref().map_or(&[][..], Parts::files);
         std::iter::once(&self.network).chain(parts).map(PathBuf::as_path).collect()
     }
 
