@@ -137,6 +137,12 @@ def dolphin_of_librosa(y):
     return np.log(np.maximum(mel, 1e-10)).T
 
 
+def medasr(y):
+    from transformers import LasrFeatureExtractor
+
+    return LasrFeatureExtractor()(y, sampling_rate=RATE).input_features[0].numpy()
+
+
 def nemo_of_knf(y, bins):
     stream = knf.OnlineNemoFbank(knf.NemoFbankOptions(num_mel_bins=bins))
     stream.accept_waveform(RATE, y.tolist())
@@ -274,6 +280,7 @@ def cases():
         code = GigaamPreprocessorNumpy(version)
         yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), lengths
     yield "dolphin", "librosa", dolphin_of_librosa, lengths
+    yield "medasr", "transformers", medasr, lengths
     yield "gemma4", "asrfront", lambda y: asrfront.gemma4.log_mel(y)[: asrfront.gemma4.num_frames(len(y))], (*lengths, 485000)
     yield "gemma4", "transformers", gemma4, (*lengths, 485000)
     yield "zipformer", "onnx-asr", lambda y: masked(KaldiPreprocessorNumpy("kaldi"))(y, False), lengths
@@ -301,6 +308,7 @@ def edges(mvn):
         sizes = (320, 321, 479, 480, 24159, *odd, "loud:4000")
         yield version.replace("_", "-"), "onnx-asr", lambda y, code=code: masked(code)(y, True), sizes
     yield "dolphin", "librosa", dolphin_of_librosa, (320, 321, 480, 24159, *odd, "loud:4000")
+    yield "medasr", "transformers", medasr, (400, 559, 560, 24159, *odd, "loud:4000")
     yield "gemma4", "transformers", gemma4, (160, 161, 320, 321, 480001, *odd)
     yield "zipformer", "lhotse", lhotse, (160, 239, 240, 399, 400, 401, 24159, *odd, "loud:4000")
     yield "wav2vec2", "transformers", samples_of("wav2vec2"), (0, 1, 2, *odd)

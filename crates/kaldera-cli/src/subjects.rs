@@ -89,6 +89,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "htk-mel",
             "unit-area",
             "whole-bins",
+            "over-mels",
             "bfloat16",
             "use-power",
             "use-log-fbank",

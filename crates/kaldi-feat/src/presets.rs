@@ -56,6 +56,8 @@ macro_rules! presets {
         ///   preprocessors of GigaAM's ONNX exports in PyPI's `onnx-asr`.
         /// - `dolphin`: rows of 80 values every 10 ms; streams. As ESPnet's `DefaultFrontend` with
         ///   the settings of Dolphin; [`GlobalCmvn`](crate::GlobalCmvn) comes from the model.
+        /// - `medasr`: rows of 128 values every 10 ms; streams. As transformers'
+        ///   `LasrFeatureExtractor`.
         /// - `gemma4`: rows of 128 values every 10 ms; streams. As transformers'
         ///   `Gemma4AudioFeatureExtractor`.
         /// - `wav2vec2`: a row of 1 value for each sample; no stream. As transformers'
@@ -180,6 +182,11 @@ presets! {
         "another transform altogether: samples from -1 to 1, centred frames of 512 samples under a periodic Hann window of \
          400, the signal mirrored at its ends, 80 of Slaney's filters, ln of at least 1e-10, then the normalisation of the \
          model if it is given";
+    /// MedASR.
+    #[doc(alias("LASR", "LasrFeatureExtractor"))]
+    MedAsr, "medasr", "MedASR",
+        "another transform altogether: samples from -1 to 1, whole frames of 400 samples under Hann's window, 128 of Kaldi's \
+         filters from 125 to 7500 Hz, ln of at least 1e-5";
     /// Gemma 4 (E2B, E4B).
     #[doc(alias("USM", "Gemma4AudioFeatureExtractor"))]
     Gemma4, "gemma4", "Gemma 4 (E2B, E4B)",
@@ -244,6 +251,7 @@ impl Preset {
             | Self::GigaAmV2
             | Self::GigaAmV3
             | Self::Dolphin
+            | Self::MedAsr
             | Self::Gemma4
             | Self::Snfa => &[LogMel],
         }
@@ -337,6 +345,7 @@ impl Preset {
             Self::GigaAmV2 => LogMelOptions::gigaam_v2(),
             Self::GigaAmV3 => LogMelOptions::gigaam_v3(),
             Self::Dolphin => LogMelOptions::dolphin(),
+            Self::MedAsr => LogMelOptions::medasr(),
             Self::Gemma4 => LogMelOptions::gemma4(),
             Self::Snfa => LogMelOptions::snfa(),
             _ => return None,

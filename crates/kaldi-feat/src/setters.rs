@@ -200,6 +200,7 @@ options!($ log_mel_options {
     with_htk_mel, "htk-mel", htk_mel: bool, "HTK's mel scale rather than Slaney's";
     with_unit_area, "unit-area", unit_area: bool, "Filters of area 1 rather than of height 1";
     with_whole_bins, "whole-bins", whole_bins: bool, "Filters begin and end at frequencies of the Fourier transform";
+    with_over_mels, "over-mels", over_mels: bool, "Sides of the filters are straight over mels rather than over Hz";
     with_bfloat16, "bfloat16", bfloat16: bool, "Round the window and the filters to bfloat16";
     with_use_power, "use-power", use_power: bool, "Filter the power spectrum rather than the magnitudes";
     with_log, "log", log: MelLog, "What to write of energies: none, natural, log10, decibels";

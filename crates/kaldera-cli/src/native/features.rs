@@ -97,6 +97,7 @@ const PRESETS: [&str; Preset::ALL.len()] = [
     "gigaam-v2",
     "gigaam-v3",
     "dolphin",
+    "medasr",
     "gemma4",
     "wav2vec2",
     "moonshine",

@@ -283,7 +283,7 @@ mod with_onnx {
         };
         let perm = [field(1, b"perm"), vec![0x40, 0, 0x40, 2, 0x40, 1, 0xa0, 1, 7]].concat();
         let node = [field(1, b"audio_signal"), field(2, b"logprobs"), field(4, b"Transpose"), field(5, &perm)].concat();
-        let (batch, time, fixed) = (field(2, b"N"), field(2, b"T"), [8, width]);
+        let (batch, time, fixed) = (field(2, b"N"), field(2, b"T"), [8, width % 128 + 128, width / 128]);
         let inputs = value(11, "audio_signal", [&batch, &fixed, &time]);
         let outputs = value(12, "logprobs", [&batch, &time, &fixed]);
         let graph = [field(1, &node), inputs, outputs].concat();
@@ -295,7 +295,7 @@ mod with_onnx {
         let bench = Bench::new();
         let tokens = |count: usize| (1..count).fold("<blk> 0\n".to_owned(), |all, i| format!("{all}t{i} {i}\n"));
         let known = [metadata("model_type", "EncDecCTCModel"), metadata("normalize_type", "per_feature")].concat();
-        let preset = "--preset";
+        let (preset, medasr) = ("--preset", metadata("model_type", "medasr_ctc"));
         for (name, network, expected) in [
             (
                 "gigaam",
@@ -310,6 +310,7 @@ mod with_onnx {
                 ["lfr_window_size", preset],
             ),
             ("names", columns(80), ["normalisation", "--normalize=per_feature"]),
+            ("rate", [columns(128), medasr.clone(), metadata("sample_rate", "8000")].concat(), ["8000", preset]),
             ("odd", columns(81), ["features of 81 values", preset]),
         ] {
             fs::create_dir(bench.path(name)).unwrap();
@@ -319,10 +320,14 @@ mod with_onnx {
             ended.tells(&[&format!("{name}/model.onnx"), expected[0], expected[1]]);
         }
         bench.file("gigaam/tokens.txt", &tokens(64));
+        fs::create_dir(bench.path("medasr")).unwrap();
+        fs::write(bench.path("medasr/model.onnx"), [columns(128), medasr].concat()).unwrap();
+        bench.file("medasr/tokens.txt", &tokens(128));
         for (name, said, line) in [
             ("gigaam", &["--preset=nemo-80", "--normalize=none"][..], "num-mel-bins = 64"),
             ("names", &["--normalize=per_feature"], "preset = \"nemo-80\""),
             ("mean", &["--preset=nemo-80"], "preset = \"nemo-80\""),
+            ("medasr", &[], "preset = \"medasr\""),
         ] {
             let output = format!("{name}-model");
             bench.run(&[&["model", "import", name, "-o", &output], said].concat()).with(0);

@@ -1,5 +1,5 @@
 //! Log-mel spectrograms of other toolkits than Kaldi: Whisper, librosa, NeMo, Gemma, snfa,
-//! GigaAM.
+//! GigaAM, MedASR.
 
 use std::f32::consts::{LN_10, LOG10_E};
 use std::f64::consts::TAU;
@@ -59,7 +59,8 @@ pub struct LogMelOptions {
     pub samp_freq: f32,
     /// Samples of a frame and of its Fourier transform; even.
     pub fft_size: i32,
-    /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has.
+    /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has. With
+    /// `snip_edges` they are the samples of the frame, with zeros after them for the transform.
     pub window_size: i32,
     /// Uses the periodic Hann window (PyTorch's `periodic`), whose next value would be its first;
     /// otherwise the first and the last value are 0.
@@ -97,6 +98,8 @@ pub struct LogMelOptions {
     /// Puts the corners of filters on frequencies of the transform of N samples, at floor((N + 1) f
     /// / sample rate), as in snfa.
     pub whole_bins: bool,
+    /// Makes the sides of filters straight over mels, as Kaldi's are, rather than over Hz.
+    pub over_mels: bool,
     /// Rounds the window and the filters to bfloat16, the type of the checkpoints of GigaAM v3.
     pub bfloat16: bool,
     /// Filter the power spectrum, rather than its square root.
@@ -153,6 +156,7 @@ impl LogMelOptions {
             htk_mel: false,
             unit_area: true,
             whole_bins: false,
+            over_mels: false,
             bfloat16: false,
             use_power: true,
             log: MelLog::Log10,
@@ -273,6 +277,21 @@ impl LogMelOptions {
         }
     }
 
+    /// Returns the options of transformers' `LasrFeatureExtractor`, whose network is MedASR.
+    pub fn medasr() -> Self {
+        Self {
+            snip_edges: true,
+            low_freq: 125.0,
+            high_freq: 7500.0,
+            htk_mel: true,
+            unit_area: false,
+            over_mels: true,
+            floor: 1e-5,
+            log_guard: 0.0,
+            ..Self::nemo(128)
+        }
+    }
+
     /// Checks that the options of the signal's ends agree.
     fn edges(&self) -> Result<Edges, Error> {
         let agree = |field, value: bool, others: &[(&str, bool)]| match others.iter().find(|(_, other)| value && *other)
@@ -352,6 +371,7 @@ impl LogMelOptions {
             htk: self.htk_mel,
             unit_area: self.unit_area,
             whole_bins: self.whole_bins,
+            over_mels: self.over_mels,
             bfloat16: self.bfloat16,
         })
     }

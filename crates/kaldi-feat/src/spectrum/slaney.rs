@@ -1,4 +1,5 @@
-//! The mel filters of librosa: triangles over frequencies in Hz, on Slaney's mel scale or HTK's.
+//! The mel filters of librosa: triangles over frequencies in Hz, on Slaney's mel scale or HTK's; or
+//! triangles over mels.
 
 use crate::spectrum::mel::{MelBanks, MelBin};
 
@@ -46,6 +47,8 @@ pub(crate) struct MelRange {
     pub(crate) unit_area: bool,
     /// Puts corners on frequencies of the transform: floor((N + 1) f / sample rate).
     pub(crate) whole_bins: bool,
+    /// Makes the sides of filters straight over mels rather than over Hz.
+    pub(crate) over_mels: bool,
     /// Rounds the filters to bfloat16.
     pub(crate) bfloat16: bool,
 }
@@ -70,13 +73,15 @@ impl MelRange {
             let bin = || ((self.fft_size + 1) as f64 * hz / self.samp_freq).floor();
             if self.whole_bins { hz_of_bin(bin()) } else { hz }
         };
-        let bin_hz = |k: usize| hz_of_bin(k as f64);
+        let place = |hz: f64| if self.over_mels { mel_of(hz, self.htk) } else { hz };
+        let place_of_bin = |k: usize| place(hz_of_bin(k as f64));
         let mut center_freqs = Vec::with_capacity(self.num_bins);
         let bin = |i: usize| {
-            let (left, center, right) = (corner(i), corner(i + 1), corner(i + 2));
-            center_freqs.push(center as f32);
+            center_freqs.push(corner(i + 1) as f32);
+            let [left, center, right] = [i, i + 1, i + 2].map(|i| place(corner(i)));
             let weight = |k| {
-                let (rise, fall) = ((bin_hz(k) - left) / (center - left), (right - bin_hz(k)) / (right - center));
+                let at = place_of_bin(k);
+                let (rise, fall) = ((at - left) / (center - left), (right - at) / (right - center));
                 // 0 / 0 if a side has no width: its tip belongs to the falling side.
                 if fall.is_nan() { 0.0 } else { rise.min(fall) }
             };
@@ -122,6 +127,7 @@ mod tests {
                 htk: true,
                 unit_area: false,
                 whole_bins: true,
+                over_mels: false,
                 bfloat16: false,
             };
             let corner = |i: u8| {
@@ -158,6 +164,7 @@ mod tests {
             htk: false,
             unit_area: true,
             whole_bins: false,
+            over_mels: false,
             bfloat16: false,
         };
         for bin in range.filters().bins() {

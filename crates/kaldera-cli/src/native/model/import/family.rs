@@ -22,6 +22,7 @@ pub(super) enum Family {
     Dolphin,
     TeleSpeech,
     FireRed,
+    MedAsr,
     TOne,
 }
 
@@ -29,7 +30,7 @@ pub(super) enum Family {
 const OMNILINGUAL: &str = "omnilingual";
 
 /// Values of the metadata `model_type`, or their beginnings.
-const MODEL_TYPES: [(&str, Family); 14] = [
+const MODEL_TYPES: [(&str, Family); 15] = [
     ("EncDec", Family::Nemo),
     ("conformer", Family::Icefall),
     ("dolphin", Family::Dolphin),
@@ -37,6 +38,7 @@ const MODEL_TYPES: [(&str, Family); 14] = [
     ("fire-red-asr", Family::FireRed),
     ("lstm", Family::Icefall),
     (OMNILINGUAL, Family::Omnilingual),
+    ("medasr", Family::MedAsr),
     ("paraformer", Family::Paraformer),
     ("pruned_transducer", Family::Icefall),
     ("sense_voice", Family::SenseVoice),
@@ -82,6 +84,7 @@ impl Family {
             Some(Preset::SenseVoice) => Some(Self::SenseVoice),
             Some(Preset::Dolphin) => Some(Self::Dolphin),
             Some(Preset::Paraformer) => Some(Self::Paraformer),
+            Some(Preset::MedAsr) => Some(Self::MedAsr),
             _ => None,
         };
         if let Some(family) = by_preset {
@@ -125,6 +128,7 @@ impl Family {
             Self::Dolphin => "Dolphin",
             Self::TeleSpeech => "TeleSpeech",
             Self::FireRed => "FireRed",
+            Self::MedAsr => "MedASR",
             Self::TOne => "T-one",
         }
     }
@@ -133,7 +137,13 @@ impl Family {
     pub(super) fn has_one_rate(self) -> bool {
         matches!(
             self,
-            Self::GigaAm | Self::SenseVoice | Self::Paraformer | Self::Dolphin | Self::TeleSpeech | Self::FireRed
+            Self::GigaAm
+                | Self::SenseVoice
+                | Self::Paraformer
+                | Self::Dolphin
+                | Self::TeleSpeech
+                | Self::FireRed
+                | Self::MedAsr
         )
     }
 

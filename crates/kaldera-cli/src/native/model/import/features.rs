@@ -122,6 +122,7 @@ impl Described<'_> {
             Family::SenseVoice => settings.set(FEATURES, "preset", "\"sensevoice\"", kind),
             Family::Paraformer => settings.set(FEATURES, "preset", "\"paraformer\"", kind),
             Family::Dolphin => settings.set(FEATURES, "preset", "\"dolphin\"", kind),
+            Family::MedAsr => settings.set(FEATURES, "preset", "\"medasr\"", kind),
             Family::FireRed => {
                 settings.set(FEATURES, "kind", "\"fbank\"", kind.clone());
                 settings.set(FEATURES, "num-mel-bins", 80, kind);
