@@ -40,9 +40,13 @@ impl Cif {
     /// Returns the rows of frames: a token's scores in the frame of its peak, and a blank in all
     /// others. The first token that is the end, and all after it, are left out.
     ///
+    /// Tokens have peaks in their order. If there are fewer peaks than tokens, the last tokens are
+    /// in the frames right after the last peak, or right before it where the recording ends: the
+    /// order of words is right, and the times of these are not measured.
+    ///
     /// # Errors
-    /// The reason, if the peaks are not three for each of `input_rows`, if a token has none, or if
-    /// the result has more than [`MAX_VALUES`].
+    /// The reason, if the peaks are not three for each of `input_rows`, if there are more tokens
+    /// than frames, or if the result has more than [`MAX_VALUES`].
     pub(crate) fn frames(
         &self,
         (scores, columns): (&[f32], usize),
@@ -60,25 +64,53 @@ impl Cif {
             return Err(format!("{columns} scores, and the blank is {blank} and the end {end}"));
         }
         let best = |row: &&[f32]| (0..columns).rev().max_by(|&a, &b| row[a].total_cmp(&row[b]));
-        let mut tokens = scores.chunks_exact(columns).take_while(|row| best(row) != Some(end));
+        let tokens: Vec<&[f32]> =
+            scores.chunks_exact(columns).take_while(|row| best(row) != Some(end)).take(peaks.len() + 1).collect();
+        if tokens.len() > peaks.len() {
+            return Err(format!("more tokens than the {} frames of {input_rows} rows", peaks.len()));
+        }
+        let mut has_token: Vec<bool> = peaks.iter().map(|&peak| peak > PEAK).collect();
+        let after = has_token.iter().rposition(|&has| has).map_or(0, |last| last + 1);
+        let missing = tokens.len().saturating_sub(has_token.iter().filter(|&&has| has).count());
+        let free = (after..peaks.len()).chain((0..after).rev()).filter(|&frame| !has_token[frame]);
+        for frame in free.take(missing).collect::<Vec<_>>() {
+            has_token[frame] = true;
+        }
         let mut empty = vec![NEVER; columns];
         empty[blank] = 0.0;
-        let mut rows = Vec::with_capacity(size);
-        for &peak in peaks {
-            let token = if peak > PEAK { tokens.next() } else { None };
+        let (mut tokens, mut rows) = (tokens.into_iter(), Vec::with_capacity(size));
+        for has_token in has_token {
+            let token = if has_token { tokens.next() } else { None };
             rows.extend_from_slice(token.unwrap_or(&empty));
             rows.extend_from_slice(&empty);
         }
-        match tokens.count() {
-            0 => Ok(rows),
-            left => Err(format!("{left} tokens have no peak, so that their times are unknown")),
-        }
+        Ok(rows)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_without_a_peak_are_next_to_the_last_one() {
+        let cif = Cif { peaks: 1, blank: 0, end: 4 };
+        // Tokens 1, 2, 3.
+        let scores = [1, 2, 3].map(|token| [0, 1, 2, 3, 4].map(|column| if column == token { 0.0 } else { -5.0 }));
+        for (peaks, expected) in [
+            ([0.0, 1.0, 0.0, 0.0, 0.0, 0.0], [0, 1, 2, 3, 0, 0]),
+            ([1.0, 0.0, 0.0, 0.0, 1.0, 0.5], [1, 0, 0, 0, 2, 3]),
+            ([0.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0, 0, 1, 0, 2, 3]),
+            ([0.0; 6], [1, 2, 3, 0, 0, 0]),
+            ([1.0; 6], [1, 2, 3, 0, 0, 0]),
+        ] {
+            let rows = cif.frames((scores.as_flattened(), 5), &peaks, 2).unwrap();
+            let best = |row: &[f32]| (0..5).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
+            let found: Vec<usize> = rows.chunks(2 * 5).map(|row| best(&row[..5])).collect();
+            assert_eq!(found, expected, "{peaks:?}");
+            assert!(rows.chunks(2 * 5).all(|row| best(&row[5..]) == 0), "{peaks:?}");
+        }
+    }
 
     #[test]
     fn tokens_stand_at_their_peaks() {
@@ -95,9 +127,9 @@ mod tests {
                 _ => assert_eq!(row, empty, "{frame}"),
             }
         }
-        assert!(cif.frames((&scores, 3), &[1.0, 0.0, 0.0], 1).unwrap_err().contains("1 tokens have no peak"));
         assert!(cif.frames((&scores, 3), &[1.0; 4], 1).unwrap_err().contains("4 peaks for 1 rows"));
         assert!(cif.frames((&[], 3), &[], 0).unwrap().is_empty());
+        assert!(cif.frames((&scores, 3), &[], 0).unwrap_err().contains("more tokens than the 0 frames"));
         assert!(cif.frames((&[], 1 << 20), &[0.0; 300], 100).unwrap_err().contains("too long"));
         assert!(Cif { end: 3, ..cif }.frames((&scores, 3), &[], 0).unwrap_err().contains("the end 3"));
     }
