@@ -12,6 +12,7 @@ use kaldera::decoder::score::{
 };
 use kaldera::feat::options::Registry as _;
 use kaldera::pipeline::Utterance;
+use serde_json::value::RawValue;
 
 use super::files::{is_standard, read_text};
 use super::{CliError, arguments, print};
@@ -28,8 +29,8 @@ Usage: kaldera score [OPTIONS] REF HYP
 
 File extensions select the formats: both .trn (words and a name in parentheses), both .ctm, REF .stm and
 HYP .ctm, or anything else (Kaldi's text: KEY and words; either may be the .jsonl of 'kaldera
-transcribe', or a manifest of NeMo, .jsonl or .json, whose text is the reference and whose pred_text
-the hypothesis). MANIFEST has both. The names trn, ctm and stm without an extension select their formats, too; use
+transcribe', or a manifest of NeMo, .jsonl or .json, on lines or as one list, whose text is the reference and
+whose pred_text the hypothesis). MANIFEST has both. The names trn, ctm and stm without an extension select their formats, too; use
 --format for other names. A file may be - for standard input.
 
 trn, stm and ctm are scored as by sclite: the case of ASCII letters is ignored, a substitution
@@ -249,9 +250,9 @@ pub(super) fn transcripts<'t>(text: &'t str, name: &str) -> Result<Vec<Line<'t>>
 const REFERENCE: &str = "text";
 const HYPOTHESIS: &str = "pred_text";
 
-/// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects into keys and texts; each key may occur
-/// once. The words of an entry of NeMo's manifest are in `field`; with `only_nemo` all lines are
-/// such entries.
+/// Parses lines `KEY WORDS`, `WORDS (KEY)` or JSON objects, or a JSON list of such objects, into
+/// keys and texts; each key may occur once. The words of an entry of NeMo's manifest are in
+/// `field`; with `only_nemo` all are such entries.
 fn keyed<'t>(
     text: &'t str,
     name: &str,
@@ -264,9 +265,16 @@ fn keyed<'t>(
         let lines = read_trn(text).map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
         return Ok(lines.into_iter().map(|line| (line.utterance.into(), line.text.into())).collect());
     }
+    let (place, all): (_, Vec<&str>) = if format == Format::Jsonl && text.trim_ascii_start().starts_with('[') {
+        let list: Vec<&RawValue> =
+            serde_json::from_str(text).map_err(|error| CliError::Failed(format!("{name}: {error}")))?;
+        ("entry", list.into_iter().map(RawValue::get).collect())
+    } else {
+        ("line", text.lines().collect())
+    };
     let mut lines: Vec<Line<'t>> = vec![];
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        let wrong = |what: &str| CliError::Failed(format!("{name}: line {number}: {what}"));
+    for (number, line) in (1..).zip(all).filter(|(_, line)| !line.trim_ascii().is_empty()) {
+        let wrong = |what: &str| CliError::Failed(format!("{name}: {place} {number}: {what}"));
         lines.push(if format == Format::Jsonl {
             let value: serde_json::Value = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
             let get = |key: &str| value.get(key).and_then(|value| value.as_str()).map(str::to_owned);

@@ -127,7 +127,7 @@ impl TranscriptOptions {
         call: Call<'_>,
         add: impl FnOnce(&mut ParseOptions<'a>),
     ) -> Result<Option<TranscriptCall>, CliError> {
-        let formats = if self.writes_nemo { &FORMATS_OF_RECOGNITION[..] } else { &FORMATS };
+        let formats = self.formats();
         let mut parser = ParseOptions::new(Syntax::Native, format!("{usage}\n\n{}", about_formats()));
         add(&mut parser);
         self.register(&mut parser);
@@ -145,6 +145,11 @@ impl TranscriptOptions {
             Ok(()) => Ok(self.captions),
             Err(error) => Err(CliError::Usage(format!("options --caption-...: {error}"))),
         }
+    }
+
+    /// Returns the names of formats.
+    fn formats(&self) -> &'static [&'static str] {
+        if self.writes_nemo { &FORMATS_OF_RECOGNITION } else { &FORMATS }
     }
 
     /// Returns `true` if the output is a folder, for a file of each recording.
@@ -171,7 +176,7 @@ impl TranscriptOptions {
         let is_folder = self.is_folder();
         let format = match (self.format.as_str(), corpus.output.as_str()) {
             ("", "") => self.default_format,
-            (name, output) => Format::select(name, output, is_folder, inputs)?,
+            (name, output) => Format::select(name, self.formats(), (output, is_folder), inputs)?,
         };
         let files = model.files();
         let is_matrix = |one: &&Utterance| one.source.path().is_some_and(|path| files.iter().any(|file| file == path));

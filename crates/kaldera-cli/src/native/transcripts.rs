@@ -51,9 +51,14 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Returns the format by `name`, or else by the extension of an output. It must be able to hold
-    /// the inputs. An output that `is_folder` has a file for each input.
-    pub(super) fn select(name: &str, output: &str, is_folder: bool, inputs: &Inputs) -> Result<Self, CliError> {
+    /// Returns the format by `name`, one of `formats`, or else by the extension of an output. It
+    /// must be able to hold the inputs. An output that `is_folder` has a file for each input.
+    pub(super) fn select(
+        name: &str,
+        formats: &[&str],
+        (output, is_folder): (&str, bool),
+        inputs: &Inputs,
+    ) -> Result<Self, CliError> {
         let recordings = inputs.len();
         let ending = Path::new(output).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let (name, option) =
@@ -68,7 +73,7 @@ impl Format {
             "trn" => Self::Trn,
             "txt" | "text" => Self::Text,
             _ if option.starts_with("-o") && is_folder => {
-                let formats = FORMATS.join(", ");
+                let formats = formats.join(", ");
                 return Err(CliError::Usage(format!(
                     "{option} is a folder: --format=NAME must select the format of the files: {formats}"
                 )));
@@ -77,7 +82,7 @@ impl Format {
                 return Err(CliError::Usage(format!("{option}: the file extension must select the format: {ENDINGS}")));
             }
             _ => {
-                let formats = FORMATS.join(", ");
+                let formats = formats.join(", ");
                 return Err(CliError::Usage(format!("{option} is not one of the formats {formats}")));
             }
         };
@@ -241,7 +246,8 @@ mod tests {
     #[test]
     fn keys_that_divide_a_line_are_refused_where_fields_stand_in_lines() {
         let inputs = |key: &str| Inputs::new(vec![Utterance::new(key, "x.wav")]).unwrap();
-        let select = |name: &str, output: &str, inputs: &Inputs| Format::select(name, output, false, inputs);
+        let formats = &FORMATS_OF_RECOGNITION;
+        let select = |name: &str, output: &str, inputs: &Inputs| Format::select(name, formats, (output, false), inputs);
         for output in ["x.ctm", "x.trn", "x.txt"] {
             for key in ["a b", "a\tb", ""] {
                 assert!(matches!(select("", output, &inputs(key)), Err(CliError::Usage(_))), "{output} {key:?}");

@@ -40,6 +40,7 @@ fn a_manifest_of_nemo_is_written_with_all_its_fields_and_scored() {
     // Its own manifest is an input again.
     assert_eq!(transcribe(&["x.jsonl"]).with(0).stdout, PREDICTED);
     transcribe(&["-o", "x.jsonl", "x.jsonl"]).with(2).tells(&["would overwrite"]);
+    bench.line("transcribe -o each/ model nemo.json").with(2).tells(&["--format=NAME", "jsonl, nemo, ctm"]);
     transcribe(&["-o", "each/", "nemo.json"]).with(0);
     assert_eq!(bench.text("each/a.jsonl") + &bench.text("each/b.jsonl"), PREDICTED);
     // With the lines of another format, the name of the file selects no manifest.
@@ -54,6 +55,12 @@ fn a_manifest_of_nemo_is_written_with_all_its_fields_and_scored() {
     assert_eq!(wer(&["x.jsonl"]), expected);
     assert_eq!(wer(&["--format=jsonl", "x.jsonl"]), expected);
     assert_eq!(wer(&["nemo.json", "x.jsonl"]), expected);
+    // As one list.
+    let list = |name: &str| format!("\u{feff}[\n{}\n]", bench.text(name).trim_end().replace('\n', ",\n  "));
+    bench.file("list.json", &list("x.jsonl"));
+    assert_eq!(wer(&["list.json"]), expected);
+    bench.file("references.json", &list("nemo.json"));
+    assert_eq!(wer(&["references.json", "x.jsonl"]), expected);
     bench.file("text", "a one two\nb three two\n");
     assert_eq!(wer(&["text", "x.jsonl"]), expected);
     bench.line("transcribe -q -o ours.jsonl model nemo.json").with(0);
@@ -130,9 +137,9 @@ fn recordings_of_no_manifest_have_their_paths_and_durations() {
     let expected = |name: &str| serde_json::json!(bench.path(name).canonicalize().unwrap());
     let root = std::path::Path::new(lines[0]["audio_filepath"].as_str().unwrap());
     assert_eq!(serde_json::json!(root.canonicalize().unwrap()), expected("in/a.wav"));
-    assert_eq!((&lines[0]["duration"], lines[0].as_object().unwrap().len()), (&serde_json::json!(1.0), 3));
+    assert_eq!((&lines[0]["duration"], lines[0].as_object().unwrap().len()), (&serde_json::json!(1.0), 4));
     // The path does not give the key.
-    assert_eq!(lines[1]["id"], "deep-b");
+    assert_eq!((&lines[0]["id"], &lines[1]["id"]), (&serde_json::json!("a"), &serde_json::json!("deep-b")));
     // A run that goes on knows the keys.
     let args = ["transcribe", "--resume", "--format=nemo", "-o", "x.jsonl", "model", "in"];
     bench.run(&args).with(0);
@@ -174,6 +181,20 @@ fn a_manifest_that_cannot_be_scored_is_named_with_its_line() {
         bench.file("x.jsonl", &text);
         bench.line("score x.jsonl").with(1).tells(&["x.jsonl: ", reason]);
     }
+    for (list, reason) in [
+        ("[]", "there is no utterance in it"),
+        ("[{\"audio", "EOF"),
+        (
+            "[{\"audio_filepath\": \"a.wav\", \"text\": \"one\"}]",
+            "entry 1: NeMo's manifest: it has no text 'pred_text'",
+        ),
+    ] {
+        bench.file("x.json", list);
+        bench.line("score x.json").with(1).tells(&["x.json: ", reason]);
+    }
+    // Files of one name.
+    bench.file("x.jsonl", &(line("/x/a", both) + &line("/y/a", both)));
+    assert!(bench.line("score x.jsonl").with(0).stdout.contains("%WER 50.00 [ 2 / 4"));
     bench.file("x.txt", "a one\n");
     bench.line("score x.txt").with(2).tells(&["REF and HYP", "manifest"]);
     // Parts of one file are different utterances.

@@ -46,8 +46,8 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 /// - `*.jsonl` and `*.json`, both with `.gz` too, in their order, on lines or as one list: lhotse's
 ///   recordings or cuts, whose key is the `id`, with the speaker and the text of the first
 ///   supervision; or NeMo's manifest, whose key is the `id` or made of `audio_filepath`, `offset`
-///   and `duration`: `a/b.wav` from 0.5 s to 2 s is `a-b-0000500-0002000`. Relative paths of
-///   NeMo's manifests begin at the folder of the manifest.
+///   and `duration`: `a/b.wav` and `/a/b.wav` from 0.5 s to 2 s are `a-b-0000500-0002000`.
+///   Relative paths of NeMo's manifests begin at the folder of the manifest.
 /// - `*.tar`, such as WebDataset's shards: the audio files in it, in its order, with the text of a
 ///   `.txt` or `.json` of the same name. The key is the path in the archive, as of a folder.
 /// - A folder with `cuts.*.jsonl`, also with `.gz`, and `recording.*.tar`, lhotse's Shar: its cuts.

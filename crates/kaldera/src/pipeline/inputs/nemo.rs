@@ -6,7 +6,7 @@
 //! ```
 
 use std::fmt::{self, Write as _};
-use std::path::{self, Path};
+use std::path::{self, Component, Path, PathBuf};
 
 use kaldi_io::rxfilename::{Rxfilename, classify};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -27,7 +27,7 @@ pub(super) fn is_one(entry: &Value) -> bool {
 }
 
 /// Reads an entry, whose relative paths begin at `folder`; `json` is its text. Without an `id` the
-/// key is the path without its ending, and the times of a segment in milliseconds.
+/// key is the whole path without its ending, and the times of a segment in milliseconds.
 pub(super) fn utterance(entry: &Value, json: &str, folder: &Path) -> Result<Utterance, &'static str> {
     let Some(audio) = entry[AUDIO].as_str().filter(|audio| !audio.is_empty()).map(Path::new) else {
         return Err("its 'audio_filepath' is not the path of one file");
@@ -44,10 +44,13 @@ pub(super) fn utterance(entry: &Value, json: &str, folder: &Path) -> Result<Utte
     let key = match entry["id"].as_str() {
         Some(id) if is_key(id) => id.to_owned(),
         _ => {
-            let named = if audio.is_absolute() { audio.file_name().map_or(audio, Path::new) } else { audio };
+            // Of the line only, so that each reader makes the same key. Many recordings may have
+            // one file name, so that it is no key.
+            let is_root = |part: &Component<'_>| matches!(part, Component::Prefix(_) | Component::RootDir);
+            let below: PathBuf = audio.components().filter(|part| !is_root(part)).collect();
             let milliseconds = |seconds: f64| format!("-{:07.0}", seconds * 1000.0);
             let times = offset.map(|start| milliseconds(start) + &end.map_or_else(String::new, milliseconds));
-            key_of(named) + &times.unwrap_or_default()
+            key_of(&below) + &times.unwrap_or_default()
         }
     };
     let span = (offset.is_some() || end.is_some()).then_some(Span { start, end });
@@ -212,7 +215,7 @@ mod tests {
             found,
             [
                 ("clips-my_a", span(0.0, Some(1.5)), Some("one two")),
-                ("b-0000250-0002250", span(0.25, Some(2.25)), Some("")),
+                ("data-b-0000250-0002250", span(0.25, Some(2.25)), Some("")),
                 ("c-3", span(3.5, None), None),
             ]
         );
@@ -220,6 +223,21 @@ mod tests {
         assert_eq!(inputs.utterances()[1].source, Source::from("/data/b.flac"));
         let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
         assert!(errors[0].contains("json:4: its 'audio_filepath'") && errors[1].contains("json:5: its 'offset'"));
+    }
+
+    #[test]
+    fn files_of_one_name_have_keys_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        let entries = ["/x/a.wav", "/y/a.wav", "y/b.wav", "b.wav"];
+        let entries = entries.map(|path| format!(r#"{{"audio_filepath": "{path}"}}"#));
+        fs::write(&path, entries.join("\n")).unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        let keys: Vec<_> = inputs.utterances().iter().map(|one| &*one.key).collect();
+        assert_eq!(keys, ["x-a", "y-a", "y-b", "b"], "{:?}", inputs.rejected());
+        for (entry, key) in entries.iter().zip(keys) {
+            assert_eq!(Utterance::from_nemo(entry).unwrap().key, key);
+        }
     }
 
     #[test]
@@ -252,7 +270,13 @@ mod tests {
         let at = |name: &str| folder.path().join(name).display().to_string();
         let line = |utterance: &Utterance| utterance.nemo_line(1.5, "one").unwrap();
         let flat = line(&Utterance::new("a", Path::new(&at("a.wav"))));
-        assert_eq!(flat, format!(r#"{{"audio_filepath": "{}", "duration": 1.5, "pred_text": "one"}}"#, at("a.wav")));
+        let expected =
+            format!(r#"{{"id": "a", "audio_filepath": "{}", "duration": 1.5, "pred_text": "one"}}"#, at("a.wav"));
+        assert_eq!(flat, expected);
+        // The key of its path.
+        let named = Utterance::from_nemo(&flat.replace(r#""id": "a", "#, "")).unwrap();
+        assert_eq!(line(&named), flat.replace(r#""id": "a", "#, ""));
+        assert_eq!(line(&Utterance { nemo: None, ..named }), flat.replace(r#""id": "a", "#, ""));
         let mut part = Utterance::new("u", Source::Script(at("a.wav")));
         (part.span, part.text) = (Some(Span { start: 0.5, end: None }), Some("two".to_owned()));
         let expected = format!(
