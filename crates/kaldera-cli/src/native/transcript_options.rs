@@ -222,7 +222,8 @@ impl TranscriptOptions {
             _ if corpus.resume => {
                 // Of the formats that can be resumed, each is a run of its own.
                 let settings = format!("{}\n{}", decoding.settings(&call.settings, &call.model), format.name());
-                let id = RunId::new(&settings, inputs).with_files(model.files()).map_err(trouble)?;
+                let id = RunId::new(&settings, inputs).with_texts(inputs).with_files(model.files());
+                let id = id.map_err(trouble)?;
                 if let Some(code) = run.complete(LineFile::found(output, id).map_err(trouble)?)? {
                     return Ok(code);
                 }

@@ -76,6 +76,7 @@ fn a_manifest_of_nemo_is_written_with_all_its_fields_and_scored() {
 fn a_manifest_that_was_cut_off_is_gone_on_with() {
     let bench = Bench::new();
     manifest(&bench);
+    bench.wav("in/x.wav", 8000, 16_000.0);
     let args = ["transcribe", "--resume", "--format=nemo", "-o", "x.jsonl", "model", "nemo.json"];
     bench.run(&args).with(0);
     assert_eq!(bench.text("x.jsonl"), PREDICTED);
@@ -93,10 +94,15 @@ fn a_manifest_that_was_cut_off_is_gone_on_with() {
     let ended = bench.run(&args).with(0);
     assert!(ended.stdout.contains("1 recording were there from an earlier run"), "{ended:?}");
     assert_eq!(bench.text("x.jsonl"), PREDICTED);
-    // Fields are a part of the run.
+    // Fields are a part of the run, but not of features.
+    let features = ["features", "--kind=fbank", "--resume", "-o", "x.ark", "nemo.json"];
+    bench.run(&features).with(0);
     bench.file("nemo.json", &bench.text("nemo.json").replace("lang", "language"));
     bench.run(&args).with(0).tells(&["other options"]);
     assert!(bench.text("x.jsonl").contains("language"));
+    assert!(bench.run(&features).with(0).stdout.contains("nothing to do"));
+    bench.file("nemo.json", &bench.text("nemo.json").replace("\"duration\": 0.50", "\"duration\": 0.25"));
+    bench.run(&features).with(0).tells(&["other"]);
 }
 
 /// The scripts of the page on scale, whose array is of two jobs here.

@@ -12,8 +12,8 @@ use crate::Error;
 use crate::pipeline::{Inputs, Source};
 
 /// A hash of everything that determines the content of a file of features: the settings of the
-/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers,
-/// texts, entries of a manifest and the sizes of their files.
+/// extraction, and the list of recordings with their keys, sources, parts, channels, speakers and
+/// the sizes of their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(u128);
 
@@ -47,7 +47,7 @@ impl RunId {
         };
         for utterance in inputs {
             hash.add(utterance.key.as_bytes());
-            let about = (utterance.span, utterance.channel, &utterance.speaker, &utterance.text, &utterance.nemo);
+            let about = (utterance.span, utterance.channel, &utterance.speaker);
             hash.add(format!("{about:?}").as_bytes());
             match &utterance.source {
                 Source::File(path) => {
@@ -75,6 +75,18 @@ impl RunId {
                 }
                 other => hash.add(other.to_string().as_bytes()),
             }
+        }
+        Self(hash.finish())
+    }
+
+    /// A run that also depends on the texts of the recordings and on their entries of a manifest,
+    /// as transcripts may.
+    #[must_use]
+    pub fn with_texts(self, inputs: &Inputs) -> Self {
+        let mut hash = Hash::default();
+        hash.add(&self.0.to_le_bytes());
+        for utterance in inputs {
+            hash.add(format!("{:?}", (&utterance.text, &utterance.nemo)).as_bytes());
         }
         Self(hash.finish())
     }
