@@ -35,7 +35,8 @@ Inputs:
   DATA            A data folder of Kaldi with wav.scp, and optionally segments and utt2spk
   FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
   FILE.jsonl[.gz] Recordings or cuts of lhotse, or a manifest of NeMo (also .json)
-  FILE.tar        A shard of WebDataset; a folder of lhotse's Shar is read as well
+  FILE.tar        A shard of WebDataset, or of NeMo next to its tarred manifest; a folder of lhotse's
+                  Shar is read as well
 
 OUT ends in .ark (Kaldi's archive, with an index in .scp), .npz (NumPy) or .safetensors. It appears
 complete or not at all, in the order of the inputs for any number of --jobs.

@@ -49,7 +49,9 @@ const COMPRESSED: &[&str] = match (cfg!(feature = "symphonia"), cfg!(feature = "
 ///   and `duration`: `a/b.wav` and `/a/b.wav` from 0.5 s to 2 s are `a-b-0000500-0002000`.
 ///   Relative paths of NeMo's manifests begin at the folder of the manifest.
 /// - `*.tar`, such as WebDataset's shards: the audio files in it, in its order, with the text of a
-///   `.txt` or `.json` of the same name. The key is the path in the archive, as of a folder.
+///   `.txt` or `.json` of the same name. The key is the path in the archive, as of a folder. With
+///   NeMo's tarred manifest among the paths, its entries are listed, and each is the member of its
+///   name in the archive of its `shard_id`, such as `audio_3.tar`.
 /// - A folder with `cuts.*.jsonl`, also with `.gz`, and `recording.*.tar`, lhotse's Shar: its cuts.
 /// - Any other file: itself. The key is its name without ending.
 ///
@@ -238,6 +240,7 @@ impl Inputs {
         if inputs.utterances.is_empty() && inputs.num_rejected == 0 {
             return Err(Error::NoInputs);
         }
+        tar::join_entries(&paths, &mut inputs);
         inputs.reject_known_keys(0);
         Ok(Self { paths, ..inputs })
     }

@@ -10,7 +10,7 @@
 //! An archive is not unpacked. Its names are keys and never paths; the samples are read where they
 //! are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -52,6 +52,67 @@ pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
         }
         Ok(())
     })
+}
+
+/// Gives the entries of NeMo's tarred manifests, which have a `shard_id`, the members that they
+/// name in the archives among `paths`. Other members of these archives are left out, as in NeMo.
+pub(super) fn join_entries(paths: &[PathBuf], inputs: &mut Inputs) {
+    let mut members = HashMap::new();
+    for Utterance { source, .. } in &inputs.utterances {
+        if let Source::Member { archive, name, .. } = source
+            && let Some(shard) = shard_of(archive).filter(|_| paths.contains(archive))
+        {
+            members.insert((shard, name.clone()), source.clone());
+        }
+    }
+    if members.is_empty() {
+        return;
+    }
+    let (mut shards, mut errors) = (HashSet::new(), vec![]);
+    inputs.utterances.retain_mut(|utterance| {
+        let entry = utterance.nemo.as_ref().and_then(|entry| serde_json::from_str::<Value>(entry).ok());
+        let entry = entry.unwrap_or_default();
+        let (Some(shard), Some(name)) = (entry["shard_id"].as_u64(), entry["audio_filepath"].as_str()) else {
+            return true;
+        };
+        let member = |name: String| members.get(&(shard, name));
+        let found = member(name.to_owned()).or_else(|| member(without_part(name)?));
+        match found {
+            Some(source) => {
+                shards.insert(shard);
+                utterance.source = source.clone();
+            }
+            None => {
+                let message =
+                    format!("no archive of shard {shard}, such as audio_{shard}.tar, among the inputs has it");
+                let source = io::Error::new(io::ErrorKind::NotFound, message);
+                errors.push(Error::Read { path: name.into(), source });
+            }
+        }
+        found.is_some()
+    });
+    errors.into_iter().for_each(|error| inputs.reject(error));
+    let count = inputs.utterances.len();
+    inputs.utterances.retain(|Utterance { source, nemo, .. }| match source {
+        Source::Member { archive, .. } if nemo.is_none() => shard_of(archive).is_none_or(|one| !shards.contains(&one)),
+        _ => true,
+    });
+    if inputs.utterances.len() < count {
+        let count = count - inputs.utterances.len();
+        tracing::warn!("recordings in archives that no entry of the manifests names, which are left out: {count}");
+    }
+}
+
+/// The number of a shard in the name of its archive, `audio_3.tar`.
+fn shard_of(archive: &Path) -> Option<u64> {
+    archive.file_name()?.to_str()?.split(['_', '.']).rev().find_map(|part| part.parse().ok())
+}
+
+/// The name of the recording `a.wav` that has the part `a-sub2.wav`.
+fn without_part(name: &str) -> Option<String> {
+    let (stem, part) = name.rsplit_once("-sub")?;
+    let ending = part.trim_start_matches(|c: char| c.is_ascii_digit());
+    Some(format!("{stem}{ending}"))
 }
 
 /// Returns `true` for a folder in lhotse's Shar format.
@@ -290,6 +351,42 @@ mod tests {
         let Source::Member { offset, len, .. } = &inputs.utterances()[2].source else { panic!() };
         let bytes = fs::read(&path).unwrap();
         assert_eq!(&bytes[usize::try_from(*offset).unwrap()..][..usize::try_from(*len).unwrap()], b"333");
+    }
+
+    #[test]
+    fn entries_of_a_tarred_manifest_have_their_members() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        archive(&at("audio_0.tar"), &[("a.wav", b"1"), ("more.wav", b"2")]);
+        archive(&at("audio_1.tar"), &[("a.wav", b"33"), ("b.wav", b"4")]);
+        archive(&at("other_2.tar"), &[("c.wav", b"5")]);
+        let entry = |name: &str, shard: usize, more: &str| {
+            format!(r#"{{"audio_filepath": "{name}", "shard_id": {shard}, "text": "x"{more}}}"#)
+        };
+        let entries = [
+            entry("b.wav", 1, ""),
+            entry("a.wav", 0, r#", "offset": 0, "duration": 1"#),
+            entry("a-sub1.wav", 1, r#", "offset": 1, "duration": 1"#),
+            entry("b.wav", 0, ""),
+            r#"{"audio_filepath": "d.wav"}"#.to_owned(),
+        ];
+        fs::write(at("tarred_audio_manifest.json"), entries.join("\n")).unwrap();
+        let names = ["audio_0.tar", "tarred_audio_manifest.json", "audio_1.tar", "other_2.tar"];
+        let inputs = Inputs::from_paths(names.map(at)).unwrap();
+        let found = inputs.utterances().iter().map(|one| match &one.source {
+            Source::Member { len, .. } => (&*one.key, *len, one.nemo.is_some()),
+            _ => (&*one.key, 0, one.nemo.is_some()),
+        });
+        let expected = [
+            ("b", 1, true),
+            ("a-0000000-0001000", 1, true),
+            ("a-sub1-0001000-0002000", 2, true),
+            ("d", 0, true),
+            ("c", 1, false),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
+        assert!(errors.len() == 1 && errors[0].contains("b.wav") && errors[0].contains("shard 0"), "{errors:?}");
     }
 
     #[test]
