@@ -94,6 +94,8 @@ pub(crate) struct Contents {
     pub(crate) weights: Vec<PathBuf>,
     /// Number of nodes of its graphs.
     pub(crate) num_nodes: usize,
+    /// Some of its operators multiply integers of 8 bits.
+    pub(crate) multiplies_integers: bool,
 }
 
 /// Returns the files of weights of an ONNX file, such as `model.onnx.data` or `encoder.weights` in
@@ -138,7 +140,7 @@ impl Contents {
             }
         };
         let weights = walk.files.iter().map(beside).collect::<Result<_, _>>()?;
-        Ok(Self { weights, num_nodes: walk.num_nodes })
+        Ok(Self { weights, num_nodes: walk.num_nodes, multiplies_integers: walk.multiplies_integers })
     }
 }
 
@@ -150,6 +152,7 @@ fn walk<R: BufRead + Seek>(reader: R, end: u64) -> io::Result<Walk<R>> {
         files: BTreeMap::new(),
         num_messages: 0,
         num_nodes: 0,
+        multiplies_integers: false,
         has_graph: false,
         shapes: HashMap::new(),
         filled: vec![],
@@ -174,6 +177,7 @@ struct Walk<R> {
     files: BTreeMap<String, u64>,
     num_messages: usize,
     num_nodes: usize,
+    multiplies_integers: bool,
     has_graph: bool,
     /// The values of small constants of integers, by name.
     shapes: HashMap<String, Vec<i64>>,
@@ -429,6 +433,10 @@ impl<R: BufRead + Seek> Walk<R> {
                         self.shapes.insert(found.output, found.constant.unwrap_or_default());
                         return Ok(());
                     }
+                    "ConvInteger" | "MatMulInteger" => {
+                        self.multiplies_integers = true;
+                        return Ok(());
+                    }
                     _ => return Ok(()),
                 };
                 if let Some(name) = found.inputs.into_iter().nth(size) {
@@ -546,6 +554,19 @@ mod tests {
             assert!(error.contains(&format!("of shape [10] needs 40 bytes and has {bytes}")), "{error}");
         }
         assert_eq!(names(&model(&field(15, &field(1, &tensor("s"))))).unwrap(), ["s"]);
+    }
+
+    #[test]
+    fn products_of_integers_are_known_by_their_operators() {
+        for (operator, expected) in [("MatMulInteger", true), ("ConvInteger", true), ("MatMul", false)] {
+            let node = field(1, &field(4, operator.as_bytes()));
+            // In the graph, and in the branch of a node.
+            for graph in [node.clone(), field(1, &field(5, &field(6, &node)))] {
+                let bytes = model(&graph);
+                let walk = walk(Cursor::new(&bytes), u64::try_from(bytes.len()).unwrap()).unwrap();
+                assert_eq!(walk.multiplies_integers, expected, "{operator}");
+            }
+        }
     }
 
     #[test]

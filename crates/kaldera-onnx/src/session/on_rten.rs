@@ -1,7 +1,7 @@
 //! RTen.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType};
 use rten_tensor::Layout as _;
@@ -24,6 +24,18 @@ pub(super) struct RtenSession {
 /// Pools of one thread that no run uses. Runs on the same pool wait for each other.
 static IDLE: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(vec![]);
 
+/// Set when a process was warned of products of integers: a model has several files of them.
+static WARNED: Once = Once::new();
+
+/// Returns `true` if RTen's products of integers of 8 bits are exact on this processor: on x86-64
+/// they are sums in 16 bits without VNNI.
+fn has_exact_products() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 /// Calls with a pool of one thread, which has no other user until the call ends.
 fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
     let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +48,7 @@ fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
 
 impl RtenSession {
     pub(super) fn load(path: &Path) -> Result<Self, Error> {
-        let Contents { weights, num_nodes } = Contents::of(path)?;
+        let Contents { weights, num_nodes, multiplies_integers } = Contents::of(path)?;
         let model = with_stack(num_nodes, || guarded(|| Model::load_file(path)));
         let model = model.map_err(|mut reason| {
             if !weights.iter().all(|file| is_read(path, file)) {
@@ -44,6 +56,15 @@ impl RtenSession {
             }
             Error::Load { path: path.to_owned(), reason }
         })?;
+        if multiplies_integers && !has_exact_products() {
+            WARNED.call_once(|| {
+                tracing::warn!(
+                    "{}: its products of int8 may saturate, as this processor has no AVX-512 VNNI instructions: take \
+                     a file without int8, or runtime = \"ort\"",
+                    path.display()
+                );
+            });
+        }
         Ok(Self { model, num_nodes })
     }
 

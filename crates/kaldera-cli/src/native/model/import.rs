@@ -41,7 +41,6 @@ pub(super) fn import(source: &Path, given: &Given, output: &Path) -> Result<Opti
     };
     let said = Said::new(given)?;
     let export = Export::find(source, &given.tokens)?;
-    export.warn_of_integers(runtime);
     let tokens = Tokens::read(&export.tokens)?;
     let (settings, cmvn) = describe(&export, &tokens, (runtime, &said))?;
     print(&settings.table())?;

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use kaldera_onnx::Runtime;
 use serde_json::Value;
 
 use super::super::CliError;
@@ -118,24 +117,6 @@ impl Export {
         std::iter::once(&self.network).chain(parts).map(PathBuf::as_path).collect()
     }
 
-    /// Warns of integer weights, whose products RTen rounds on some processors.
-    pub(super) fn warn_of_integers(&self, runtime: Runtime) {
-        if runtime != Runtime::Rten || multiplies_integers() {
-            return;
-        }
-        let is_integer = |path: &&Path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            ["int8", "quant"].iter().any(|kind| name.contains(kind))
-        };
-        if let Some(network) = self.networks().into_iter().find(is_integer) {
-            say(format_args!(
-                "{}: this processor has no AVX-512 VNNI instructions, without which products of int8 saturate in RTen: \
-                 take the file without int8, or --runtime=ort",
-                network.display()
-            ));
-        }
-    }
-
     /// Reads a file in JSON of the folder of the network, or of the folder around it; `None` if it
     /// is missing.
     pub(super) fn json(&self, name: &str) -> Result<Option<Value>, CliError> {
@@ -149,15 +130,6 @@ impl Export {
         }
         Ok(None)
     }
-}
-
-/// Returns `true` if RTen's products of int8 are exact on this processor.
-fn multiplies_integers() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    let exact = is_x86_feature_detected!("avx512vnni");
-    #[cfg(not(target_arch = "x86_64"))]
-    let exact = true;
-    exact
 }
 
 /// Reads a file in JSON.
