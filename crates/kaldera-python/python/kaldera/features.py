@@ -81,7 +81,7 @@ class _Features(_kaldera.FeatureExtractor):
     ``sample_frequency``, in Hz. ``preset`` names the toolkit whose defaults they begin with:
     ``kaldi``, ``torchaudio``, ``lhotse``, ``whisper``, ``librosa``, or a model whose features are
     all that it takes: ``zipformer``, ``whisper-30s``, ``whisper-large-v3``, ``qwen3-asr``,
-    ``gemma4``, ``snfa`` (:class:`FrontEnd` has all). ``config`` is a dict of options, the text of a Kaldi configuration, or its
+    ``medasr``, ``gemma4``, ``snfa`` (:class:`FrontEnd` has all). ``config`` is a dict of options, the text of a Kaldi configuration, or its
     path; options go before it.
 
     Raises ValueError for an option that does not exist, listing those that do, and for values that
