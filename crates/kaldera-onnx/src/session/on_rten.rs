@@ -31,9 +31,10 @@ static WARNED: Once = Once::new();
 /// they are sums in 16 bits without VNNI.
 fn has_exact_products() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return is_x86_feature_detected!("avx512vnni");
+    let exact = is_x86_feature_detected!("avx512vnni");
     #[cfg(not(target_arch = "x86_64"))]
-    true
+    let exact = true;
+    exact
 }
 
 /// Calls with a pool of one thread, which has no other user until the call ends.
