@@ -11,9 +11,11 @@ const FREE_SAMPLES: u64 = 1 << 28;
 /// two channels and 2 to 4 bytes, 960.
 const SAMPLES_PER_BYTE: u64 = 1024;
 
-/// The most samples, of all channels, that an audio file of so many bytes may become.
-pub(crate) fn most_samples(bytes: u64) -> u64 {
-    FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes))
+/// The most samples, of all channels, that an audio file of so many bytes may become, and no more
+/// than `limit`.
+pub(crate) fn most_samples(bytes: usize, limit: Option<u64>) -> u64 {
+    let most = FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes as u64));
+    limit.map_or(most, |limit| most.min(limit))
 }
 
 /// Returns the result of a decoder. If `allow_truncated` is true, damage or truncation is only a
@@ -43,7 +45,7 @@ mod tests {
     #[test]
     fn silence_in_flac_is_below_the_limit() {
         // 50 minutes of two channels at 48 kHz, as ffmpeg writes them.
-        assert!(most_samples(506_000) >= 2 * 50 * 60 * 48_000);
-        assert_eq!(most_samples(0), FREE_SAMPLES);
+        assert!(most_samples(506_000, None) >= 2 * 50 * 60 * 48_000);
+        assert_eq!((most_samples(0, None), most_samples(506_000, Some(7))), (FREE_SAMPLES, 7));
     }
 }

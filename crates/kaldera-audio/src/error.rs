@@ -71,7 +71,7 @@ pub enum Error {
     },
     /// A small file that becomes a very long recording.
     #[error(
-        "it decodes to more than {limit} samples, which is the limit for a file of its size: read it as \
+        "it has more than {limit} samples, which is the limit that was set, or for a file of its size: read it as \
          'ffmpeg -i FILE -ar 16000 -f wav - |' in a wav.scp"
     )]
     TooManySamples {

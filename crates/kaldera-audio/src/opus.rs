@@ -17,7 +17,6 @@ use crate::uncompressed::check_layout;
 use kaldera_base::panics;
 use ropus::OpusMSDecoder;
 
-use crate::compressed::most_samples;
 use crate::compressed::take_what_comes_before;
 use crate::error::Error;
 use crate::ogg::{Page, Pages};
@@ -36,9 +35,9 @@ const OGG_OPUS: &str = "Ogg Opus";
 /// surround sound this is Vorbis's order: left, centre, right and so on.
 ///
 /// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
-/// true.
-pub(crate) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
-    panics::catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated))
+/// true. There are at most `most` samples.
+pub(crate) fn decode(bytes: &[u8], most: u64, allow_truncated: bool) -> Result<Recording, Error> {
+    panics::catch(|| decode_up_to(most, bytes, allow_truncated))
         .unwrap_or_else(|message| Err(damaged(format!("the decoder gave up ({message})"))))
 }
 

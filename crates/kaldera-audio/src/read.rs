@@ -8,6 +8,8 @@ use kaldera_base::setters;
 use kaldi_io::WaveError;
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 
+#[cfg(any(feature = "symphonia", feature = "opus"))]
+use crate::compressed::most_samples;
 use crate::error::Error;
 use crate::formats::{self, Format};
 #[cfg(feature = "opus")]
@@ -37,6 +39,9 @@ pub struct ReadOptions {
     pub allow_truncated: bool,
     /// The lists whose commands, in the place of files, are run: `sox a.mp3 -t wav - |`.
     pub pipes: Pipes,
+    /// Maximum number of samples of a recording, of all channels; more are an error. A compressed
+    /// file is not decoded beyond them. `None` is only the limit for files of its size.
+    pub max_samples: Option<u64>,
 }
 
 /// The lists whose commands are run.
@@ -56,6 +61,7 @@ setters! {
     ReadOptions:
     allow_truncated, with_allow_truncated: bool, "Sets [`allow_truncated`](Self::allow_truncated).";
     pipes, with_pipes: Pipes, "Sets [`pipes`](Self::pipes).";
+    max_samples, with_max_samples: Option<u64>, "Sets [`max_samples`](Self::max_samples).";
 }
 
 impl Recording {
@@ -121,7 +127,11 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
 fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
     let recording = read_any(reader, options)?;
     recording.check()?;
-    Ok(recording)
+    let samples = recording.num_samples() as u64 * recording.num_channels() as u64;
+    match options.max_samples {
+        Some(limit) if samples > limit => Err(Error::TooManySamples { limit }),
+        _ => Ok(recording),
+    }
 }
 
 fn read_any(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
@@ -165,11 +175,12 @@ fn read_other(
     if bytes.len() as u64 > MOST_BYTES {
         return Err(WaveError::TooLong { limit: MOST_BYTES }.into());
     }
+    let most = most_samples(bytes.len(), options.max_samples);
     match format {
         #[cfg(feature = "opus")]
-        Format::Opus => opus::decode(&bytes, options.allow_truncated),
+        Format::Opus => opus::decode(&bytes, most, options.allow_truncated),
         #[cfg(feature = "symphonia")]
-        _ => symphonia::decode(&bytes, options.allow_truncated),
+        _ => symphonia::decode(&bytes, most, options.allow_truncated),
         #[cfg(not(feature = "symphonia"))]
         _ => Err(formats::not_audio(&bytes)),
     }

@@ -21,7 +21,6 @@ use symphonia::core::packet::Packet;
 use symphonia::core::units::Duration;
 use symphonia::default::formats::{FlacReader, IsoMp4Reader, MkvReader, MpaReader, OggReader, WavReader};
 
-use crate::compressed::most_samples;
 use crate::compressed::take_what_comes_before;
 use crate::error::Error;
 use crate::formats::{self, Format};
@@ -34,9 +33,10 @@ use crate::recording::{FULL_SCALE, Recording};
 /// Decodes the first audio track of a file, and the tracks that are chained to it.
 ///
 /// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
-/// true, which takes the samples before the damage. A panic of the decoder is an error.
-pub(crate) fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
-    catch(|| decode_up_to(most_samples(bytes.len() as u64), bytes, allow_truncated)).unwrap_or_else(|message| {
+/// true, which takes the samples before the damage. There are at most `most` samples. A panic of the
+/// decoder is an error.
+pub(crate) fn decode(bytes: &[u8], most: u64, allow_truncated: bool) -> Result<Recording, Error> {
+    catch(|| decode_up_to(most, bytes, allow_truncated)).unwrap_or_else(|message| {
         Err(Error::Decoder { format: "audio", message: format!("the decoder gave up ({message})") })
     })
 }
@@ -426,6 +426,10 @@ struct Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn decode(bytes: &[u8], allow_truncated: bool) -> Result<Recording, Error> {
+        super::decode(bytes, u64::MAX, allow_truncated)
+    }
 
     #[test]
     fn what_swells_is_refused_with_the_limit() {

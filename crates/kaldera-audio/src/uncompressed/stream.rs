@@ -39,9 +39,23 @@ impl WaveFormat {
 
     /// Creates the format of samples without a header: 16 bits, little-endian.
     pub fn raw(num_channels: usize, samp_freq: f32) -> Self {
+        Self::headless(Encoding::I16, num_channels, samp_freq)
+    }
+
+    /// Creates the format of samples of G.711 A-law without a header.
+    pub fn raw_a_law(num_channels: usize, samp_freq: f32) -> Self {
+        Self::headless(Encoding::ALaw, num_channels, samp_freq)
+    }
+
+    /// Creates the format of samples of G.711 mu-law without a header.
+    pub fn raw_mu_law(num_channels: usize, samp_freq: f32) -> Self {
+        Self::headless(Encoding::MuLaw, num_channels, samp_freq)
+    }
+
+    fn headless(encoding: Encoding, num_channels: usize, samp_freq: f32) -> Self {
         let layout = Layout {
             container: "raw",
-            encoding: Encoding::I16,
+            encoding,
             big_endian: false,
             num_channels,
             samp_freq,
