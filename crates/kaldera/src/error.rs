@@ -76,6 +76,9 @@ pub enum Error {
         /// The problem.
         reason: String,
     },
+    /// Hot words for a decoding graph.
+    #[error("a decoding graph has no hot words: decode without it")]
+    GraphHotWords,
     /// More shards than recordings.
     #[error("shard {shard}: there are only {recordings} recordings, and none is left for it")]
     EmptyShard {

@@ -4,7 +4,8 @@
 //! model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
 //!      |
 //! Recognizer --transcribe--> Recognition       one utterance
-//!            --transcribe_long--> Transcript   a recording of any length, cut at pauses
+//!            --transcribe_long--> Transcript   a recording of any length, cut at pauses; by parts:
+//!                                              LongTranscription
 //!            --transcribe_all--> Transcripts   a corpus, on all processors, in order
 //!            --stream--> RecognizerStream      an utterance as it comes: results so far, endpoints
 //! LiveRecognizer --accept--> LiveUpdate        speech without an end, in utterances
@@ -30,6 +31,7 @@ mod description;
 mod digital_silence;
 mod front_end;
 mod live;
+mod long;
 mod many;
 mod parts;
 mod pauses;
@@ -43,14 +45,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera_decoder::align::{Loudness, Topology};
-use kaldera_decoder::{FrameTimes, Recognition, Segment, Vocabulary};
+use kaldera_decoder::{FrameTimes, HotWord, Recognition, Segment, Vocabulary};
 use kaldera_network::{Batch, Merged, Network};
 use kaldi_feat::{Audio, Samples};
 use lod::LodTensor;
 
 pub use self::decoding::{AnyDecoder, DecodingOptions};
 pub use self::live::{LiveRecognizer, LiveUpdate};
-pub use self::many::{AllOptions, Transcript};
+pub use self::long::{LongTranscription, Transcript};
+pub use self::many::AllOptions;
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
 use crate::Error;
@@ -95,8 +98,8 @@ use crate::recognizer::seconds::seconds_of;
 #[doc(alias = "OfflineRecognizer")]
 #[doc(alias = "OnlineRecognizer")]
 pub struct Recognizer {
-    front_end: ModelFrontEnd,
-    network: Box<dyn Network>,
+    front_end: Arc<ModelFrontEnd>,
+    network: Arc<dyn Network>,
     decoder: AnyDecoder,
     resampling_told: AtomicBool,
 }
@@ -173,7 +176,25 @@ impl Recognizer {
         if let Some(merge) = decoder.take_merge() {
             network = Box::new(Merged::new(network, merge)?);
         }
+        let (front_end, network) = (Arc::new(front_end), network.into());
         Ok(Self { front_end, network, decoder, resampling_told: AtomicBool::new(false) })
+    }
+
+    /// Returns a recogniser with these hot words in place of its own. It shares the network and the
+    /// models of the decoder, so that a server can have one for each request. Phrases without a
+    /// bonus have the default of [`DecodingOptions::hotword_weight`].
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for a phrase that the tokens cannot spell, and for a decoding graph,
+    /// which has no hot words.
+    pub fn with_hot_words<T: Into<HotWord>>(&self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
+        let phrases = phrases.into_iter().map(Into::into).collect();
+        Ok(Self {
+            front_end: Arc::clone(&self.front_end),
+            network: Arc::clone(&self.network),
+            decoder: self.decoder.with_hot_words(phrases)?,
+            resampling_told: AtomicBool::new(false),
+        })
     }
 
     /// Opens the model of a folder, with the options of decoding in its description.

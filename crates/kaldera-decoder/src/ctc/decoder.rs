@@ -44,7 +44,20 @@ enum Kind<M: LanguageModel> {
     Lexicon { tree: Arc<SpellingTree>, model: Option<Arc<M>>, hot: Option<Arc<ContextGraph>> },
 }
 
-/// Prefix beam search for the output of a network that was trained with CTC.
+impl<M: LanguageModel> Clone for Kind<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Tokens { model, hot } => Self::Tokens { model: model.clone(), hot: hot.clone() },
+            Self::Words { model, hot } => Self::Words { model: model.clone(), hot: Arc::clone(hot) },
+            Self::Lexicon { tree, model, hot } => {
+                Self::Lexicon { tree: Arc::clone(tree), model: model.clone(), hot: hot.clone() }
+            }
+        }
+    }
+}
+
+/// Prefix beam search for the output of a network that was trained with CTC. Clones share the
+/// vocabulary, the lexicon and the language model.
 ///
 /// | made by | hypotheses are | language model | hot words |
 /// |---|---|---|---|
@@ -83,6 +96,13 @@ pub struct CtcDecoder<M: LanguageModel = NoModel> {
     kind: Kind<M>,
 }
 
+impl<M: LanguageModel> Clone for CtcDecoder<M> {
+    fn clone(&self) -> Self {
+        let (vocabulary, options) = (Arc::clone(&self.vocabulary), Arc::clone(&self.options));
+        Self { vocabulary, options, times: self.times, kind: self.kind.clone() }
+    }
+}
+
 impl CtcDecoder<NoModel> {
     /// Creates a decoder for hypotheses of any tokens, without a language model.
     ///
@@ -106,15 +126,25 @@ impl CtcDecoder<NoModel> {
 
 impl<M: LanguageModel> CtcDecoder<M> {
     fn with_kind(vocabulary: Vocabulary, options: CtcDecoderOptions, kind: Kind<M>) -> Result<Self, Error> {
+        let made =
+            Self { vocabulary: Arc::new(vocabulary), options: Arc::default(), times: FrameTimes::default(), kind };
+        made.with_options(options)
+    }
+
+    /// Sets the options.
+    ///
+    /// # Errors
+    /// As [`with_tokens`](Self::with_tokens).
+    pub fn with_options(self, options: CtcDecoderOptions) -> Result<Self, Error> {
         options.check()?;
-        let model = match &kind {
+        let model = match &self.kind {
             Kind::Tokens { model, .. } | Kind::Lexicon { model, .. } => model.as_deref(),
             Kind::Words { model, .. } => model.as_ref().map(|of| &of.model),
         };
         if options.score_boundary && model.is_some_and(|model| !model.has_boundaries()) {
             return Err(Error::NoBoundaries);
         }
-        Ok(Self { vocabulary: Arc::new(vocabulary), options: Arc::new(options), times: FrameTimes::default(), kind })
+        Ok(Self { options: Arc::new(options), ..self })
     }
 
     /// Creates a decoder for hypotheses of any tokens with a language model over their numbers.

@@ -678,6 +678,33 @@ impl AnyDecoder {
         Ok(Self::from_search(Search::Transducer(Box::new(search)), vocabulary))
     }
 
+    /// Returns a decoder with these hot words in place of its own, which shares everything else.
+    pub(super) fn with_hot_words(&self, phrases: Vec<HotWord>) -> Result<Self, Error> {
+        let search = match &self.search {
+            Search::Ctc(decoder) => {
+                let (mut decoder, options) = (CtcDecoder::clone(decoder), decoder.options());
+                if options.beam_size_token == Some(1) {
+                    // The best token of each frame has no rival that a bonus could lift.
+                    let weight = options.hotword_weight;
+                    let options = CtcDecoderOptions::default().with_beam_size(BEAM).with_word_score(0.0);
+                    decoder = decoder.with_options(options.with_hotword_weight(weight))?;
+                }
+                Search::Ctc(Box::new(decoder.with_hot_texts(phrases)?))
+            }
+            Search::Graph(_) => return Err(Error::GraphHotWords),
+            Search::Transducer(search) => Search::Transducer(Box::new(search.with_hot_words(phrases)?)),
+        };
+        Ok(Self {
+            search,
+            vocabulary: self.vocabulary.clone(),
+            spellings: self.spellings.clone(),
+            topology: self.topology,
+            // The network of a recogniser has merged its outputs.
+            merge: None,
+            files: self.files.clone(),
+        })
+    }
+
     /// Sets the length of frames.
     pub(super) fn with_times(mut self, times: FrameTimes) -> Result<Self, DecoderError> {
         self.search = match self.search {

@@ -3,39 +3,17 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::{Hypothesis, Recognition, Segment};
+use kaldera_decoder::{Hypothesis, Segment};
 use kaldi_feat::Audio;
 
 use crate::Error;
 use crate::pipeline::ordered::{self, Weighed};
 use crate::pipeline::reader::{Reader, channel_of, frames_of};
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
-use crate::recognizer::parts::Parts;
-use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
+use crate::recognizer::long::{LongTranscription, Transcript};
+use crate::recognizer::pauses::PauseOptions;
 use crate::recognizer::seconds::seconds_of;
 use crate::recognizer::{AnyDecoder, Recognizer};
-
-/// The words of a recording.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Transcript {
-    /// The hypotheses, the best one first. For a recording that was cut, they are the best
-    /// combinations of the hypotheses of its parts, and only the best one has tokens. The last ones
-    /// are left out if the words of all would be more than a million. Times count from the start of
-    /// the recording.
-    pub recognition: Recognition,
-    /// Duration in seconds.
-    pub seconds: f64,
-}
-
-impl Transcript {
-    /// Creates the transcript of words that were aligned.
-    fn from_words(key: &str, words: Vec<Segment>, num_frames: usize, seconds: f64) -> Self {
-        let mut hypothesis = Hypothesis::default();
-        hypothesis.words = words;
-        Self { recognition: Recognition::new(key, num_frames, vec![hypothesis]), seconds }
-    }
-}
 
 /// Options of transcribing many recordings.
 #[derive(Debug, Clone, Default)]
@@ -101,36 +79,6 @@ impl<'a> AllOptions<'a> {
 }
 
 impl Recognizer {
-    /// Returns the words of a recording of any length, which is cut at pauses.
-    ///
-    /// # Errors
-    /// As [`transcribe`](Self::transcribe).
-    pub fn transcribe_long(&self, audio: &Audio<'_>, options: &PauseOptions) -> Result<Transcript, Error> {
-        audio.samples.check_finite()?;
-        self.transcribe_parts(audio, options, &|| Ok(()))
-    }
-
-    /// As [`transcribe_long`](Self::transcribe_long); `check_stop` is called before each part.
-    fn transcribe_parts(
-        &self,
-        audio: &Audio<'_>,
-        options: &PauseOptions,
-        check_stop: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<Transcript, Error> {
-        let samples = audio.samples.to_f32();
-        let mut whole = Parts::new(self.n_best());
-        for part in cut_at_pauses(&samples, audio.samp_freq, options) {
-            check_stop()?;
-            let own =
-                Audio::new(&samples[part.clone()], audio.samp_freq).with_key(audio.key).with_vtln_warp(audio.vtln_warp);
-            let [start, end] = [part.start, part.end].map(|sample| seconds_of(sample, audio.samp_freq));
-            whole.push(start..end, self.transcribe_frames(&own)?);
-        }
-        let mut recognition = whole.finish(audio.key);
-        self.widen(&self.loudness(audio), &mut recognition);
-        Ok(Transcript { recognition, seconds: seconds_of(samples.len(), audio.samp_freq) })
-    }
-
     /// Transcribes recordings on several threads. Calls `take` with the words of each recording, in
     /// the order of `inputs`, and `progress` after each recording. A recording that fails is in the
     /// summary instead.
@@ -144,7 +92,13 @@ impl Recognizer {
         take: impl FnMut(&Utterance, Transcript) -> Result<(), Error> + Send,
         progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
-        let transcribe = |audio: &Audio<'_>| self.transcribe_parts(audio, &options.pauses, &|| options.check_stop());
+        let transcribe = |audio: &Audio<'_>| {
+            let mut long = LongTranscription::new(self, audio, &options.pauses)?;
+            while long.next_part()?.is_some() {
+                options.check_stop()?;
+            }
+            Ok(long.finish())
+        };
         run(inputs, options, |reader, utterance| with_audio(utterance, options, reader, transcribe), take, progress)
     }
 

@@ -41,8 +41,8 @@ impl Parts {
     }
 
     /// Adds the next part with its times within the recording, which begin at the end of the last
-    /// part. O(n log n) for n hypotheses.
-    pub(super) fn push(&mut self, times: Range<f64>, mut recognition: Recognition) {
+    /// part. Returns its words. O(n log n) for n hypotheses.
+    pub(super) fn push(&mut self, times: Range<f64>, mut recognition: Recognition) -> &Recognition {
         if recognition.hypotheses.is_empty() {
             recognition.hypotheses.push(Hypothesis::default());
         }
@@ -68,6 +68,7 @@ impl Parts {
         if self.parts.len() > 1 {
             self.drop_unused();
         }
+        &self.parts[self.parts.len() - 1].recognition
     }
 
     /// Empties the hypotheses that no combination of all parts uses. Combinations share their

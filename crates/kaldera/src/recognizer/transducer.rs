@@ -10,7 +10,7 @@ use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, GreedyStream, TransducerModel, TransducerOptions, TransducerStream, TransducerTopology,
     forced_align,
 };
-use kaldera_decoder::{Error as DecoderError, FrameTimes, Recognition, Segment, Vocabulary};
+use kaldera_decoder::{Error as DecoderError, FrameTimes, HotWord, Recognition, Segment, Vocabulary};
 use kaldera_network::{Error as NetworkError, Predictor, PredictorState};
 
 use crate::Error;
@@ -32,9 +32,9 @@ pub(super) struct TransducerSearch {
 }
 
 /// A predictor and a joiner in the form that a search takes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Predicting {
-    predictor: Box<dyn Predictor>,
+    predictor: Arc<dyn Predictor>,
     num_tokens: usize,
     durations: Vec<usize>,
     blank: i32,
@@ -164,9 +164,24 @@ impl TransducerSearch {
             let reason = format!("it has {scores} scores for {tokens} tokens and {} durations", durations.len());
             return Err(DecoderError::Model { part: "joiner", reason });
         }
-        let model = Predicting { predictor, num_tokens: tokens, durations, blank: vocabulary.blank() };
+        let model =
+            Predicting { predictor: predictor.into(), num_tokens: tokens, durations, blank: vocabulary.blank() };
         let (times, fusion) = (FrameTimes::default(), hot.map_or(Fusion::NONE, Fusion::hot_words));
         Ok(Self { model, vocabulary: vocabulary.clone(), fusion, options, times, is_greedy })
+    }
+
+    /// Returns a search with these hot words, which shares the predictor.
+    pub(super) fn with_hot_words(&self, phrases: Vec<HotWord>) -> Result<Self, DecoderError> {
+        let graph = self.vocabulary.hot_words(phrases, CtcDecoderOptions::default().hotword_weight)?;
+        let beam = if self.is_greedy { BEAM } else { self.options.beam };
+        Ok(Self {
+            model: self.model.clone(),
+            vocabulary: self.vocabulary.clone(),
+            fusion: Fusion::hot_words(graph),
+            options: self.options.clone().with_beam(beam),
+            times: self.times,
+            is_greedy: false,
+        })
     }
 
     /// Sets the length of frames.

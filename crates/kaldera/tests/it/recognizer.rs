@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use kaldera::decoder::HotWord;
 use kaldera::feat::Audio;
 use kaldera::network::ParameterStore;
 use kaldera::prelude::*;
@@ -279,6 +280,21 @@ fn a_lexicon_a_language_model_and_a_graph_make_words() {
     fs::write(folder.path().join("words.txt"), "<eps> 0\nuno 7\ndue 8\n").unwrap();
     write_decoder(folder.path(), "graph = 'graph.txt'\ngraph-words = 'words.txt'");
     assert!(open_decoder(folder.path()).decode("utt-1", &log_probs).unwrap().text().starts_with("uno"));
+}
+
+#[test]
+fn hot_words_of_a_request_have_the_effect_of_hot_words_of_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    write_model(folder.path(), true, "");
+    let recognizer = Recognizer::open(folder.path()).unwrap();
+    let samples = samples(16_000);
+    let audio = Audio::new(&samples[..], 8000.0).with_key("a");
+    for phrase in ["two :9", "one"] {
+        let hot = vec![phrase.parse::<HotWord>().unwrap()];
+        let options = |options: kaldera::recognizer::DecodingOptions| options.with_hotwords(hot.clone());
+        let expected = Recognizer::open_with(folder.path(), options).unwrap().transcribe(&audio).unwrap();
+        assert_eq!(recognizer.with_hot_words(hot.clone()).unwrap().transcribe(&audio).unwrap(), expected);
+    }
 }
 
 #[test]

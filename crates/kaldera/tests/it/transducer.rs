@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kaldera::decoder::transducer::TransducerOptions;
-use kaldera::decoder::{Hypothesis, Recognition, Segment, WordUnits};
+use kaldera::decoder::{HotWord, Hypothesis, Recognition, Segment, WordUnits};
 use kaldera::feat::{FeatureOptions, FrontEnd, FrontEndOptions};
 use kaldera::network::{Batch, LayerOptions, LayerStack, Network, ParameterStore, StatelessPredictor};
 use kaldera::prelude::*;
@@ -188,6 +188,11 @@ fn a_transducer_transcribes_streams_and_aligns() {
     }
     let count = |text: &str| text.matches("two two").count();
     assert!(count(&texts[2]) > count(&texts[0]), "{texts:?}");
+    let plain = opened(&format!("{HEAD}{NETWORK}")).unwrap();
+    let hot: HotWord = "two two :8".parse().unwrap();
+    assert_eq!(plain.with_hot_words([hot]).unwrap().transcribe(&audio).unwrap().text(), texts[2]);
+    let error = plain.with_hot_words(["four"]).unwrap_err().to_string();
+    assert!(error.contains("four"), "{error}");
 }
 
 #[test]
