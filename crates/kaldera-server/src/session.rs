@@ -1,0 +1,200 @@
+//! Live speech of one client, for all protocols.
+
+use std::time::{Duration, Instant};
+
+use kaldera::audio::{WaveFormat, WaveSamples};
+use kaldera::decoder::graph::EndpointRules;
+use kaldera::decoder::{Recognition, Segment};
+use kaldera::recognizer::{LiveRecognizer, LiveUpdate};
+
+use crate::metrics::{Metrics, Result as Kind};
+use crate::models::Model;
+use crate::schedule::{Panicked, Pool, Turn};
+use crate::state::{Permit, State};
+
+/// Maximum rate of samples, in Hz.
+const MAX_RATE: f32 = 192_000.0;
+
+/// Minimum rate of samples, in Hz.
+const MIN_RATE: f32 = 1_000.0;
+
+/// Encoding of the bytes of live speech.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Encoding {
+    /// 16 bits, little-endian.
+    Pcm,
+    ALaw,
+    MuLaw,
+}
+
+/// Live speech of one client: bytes in, words out. A recogniser is made for its first samples, and
+/// dropped at the end of the speech: an idle client costs little.
+pub(crate) struct Session {
+    model: Model,
+    pool: Pool,
+    metrics: Metrics,
+    log_words: bool,
+    format: WaveFormat,
+    rules: EndpointRules,
+    /// Bytes of an incomplete frame.
+    rest: Vec<u8>,
+    live: Option<Box<LiveRecognizer>>,
+    /// Counts as a stream until it is dropped.
+    _permit: Permit,
+}
+
+/// An error of live speech, for the client.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionError {
+    #[error("{0}")]
+    Recognition(#[from] kaldera::Error),
+    #[error("{0}")]
+    Panicked(#[from] Panicked),
+    #[error(
+        "{rate} Hz with {channels} channels is not speech: the rate must be {MIN_RATE} to {MAX_RATE} Hz, and there must be 1 to 16 channels"
+    )]
+    Format { rate: f64, channels: usize },
+}
+
+impl Session {
+    /// Creates a session without speech; samples have the rate of the model.
+    pub(crate) fn new(state: &State, model: Model, permit: Permit) -> Self {
+        let format = WaveFormat::raw(1, model.recognizer.samp_freq());
+        let (pool, metrics) = (state.pool.clone(), state.metrics.clone());
+        let log_words = state.options.log_words;
+        let rules = EndpointRules::kaldi();
+        Self { model, pool, metrics, log_words, format, rules, rest: vec![], live: None, _permit: permit }
+    }
+
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    pub(crate) fn samp_freq(&self) -> f32 {
+        self.format.samp_freq()
+    }
+
+    /// Sets the model of the speech that follows.
+    pub(crate) fn set_model(&mut self, model: Model) {
+        self.model = model;
+        self.clear();
+    }
+
+    /// Sets the format of the speech that follows. Of several channels the mean is recognised.
+    pub(crate) fn set_format(&mut self, encoding: Encoding, rate: f64, channels: usize) -> Result<(), SessionError> {
+        let samp_freq = rate as f32;
+        if !(MIN_RATE..=MAX_RATE).contains(&samp_freq) || !(1..=16).contains(&channels) {
+            return Err(SessionError::Format { rate, channels });
+        }
+        self.format = match encoding {
+            Encoding::Pcm => WaveFormat::raw(channels, samp_freq),
+            Encoding::ALaw => WaveFormat::raw_a_law(channels, samp_freq),
+            Encoding::MuLaw => WaveFormat::raw_mu_law(channels, samp_freq),
+        };
+        self.clear();
+        Ok(())
+    }
+
+    /// Sets the rules by which an utterance of the speech that follows ends.
+    pub(crate) fn set_rules(&mut self, rules: EndpointRules) {
+        self.rules = rules;
+        self.clear();
+    }
+
+    /// Returns the seconds of speech since the last end.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.live.as_ref().map_or(0.0, |live| live.seconds())
+    }
+
+    /// Forgets the speech that has no final result.
+    pub(crate) fn clear(&mut self) {
+        self.live = None;
+        self.rest.clear();
+    }
+
+    /// Takes bytes and returns new words. Each second of speech is a work of its own, so that other
+    /// speech has its turn in between.
+    pub(crate) async fn accept(&mut self, bytes: &[u8]) -> Result<LiveUpdate, SessionError> {
+        self.rest.extend_from_slice(bytes);
+        let whole = self.rest.len() - self.rest.len() % self.format.bytes_of(1);
+        let all: Vec<u8> = self.rest.drain(..whole).collect();
+        let mut update = LiveUpdate::default();
+        for piece in all.chunks(self.format.bytes_of(self.format.samp_freq() as usize)) {
+            let samples = self.format.decode(piece).map_err(kaldera::Error::from)?;
+            let new = self.accept_samples(samples).await?;
+            if !new.ended.is_empty() {
+                update.so_far = None;
+            }
+            update.ended.extend(new.ended);
+            update.so_far = new.so_far.or(update.so_far);
+        }
+        Ok(update)
+    }
+
+    async fn accept_samples(&mut self, samples: WaveSamples) -> Result<LiveUpdate, SessionError> {
+        let arrived = Instant::now();
+        let (live, recognizer, rules) = (self.live.take(), self.model.recognizer.clone(), self.rules.clone());
+        let (channels, samp_freq) = (self.format.num_channels(), self.format.samp_freq());
+        let seconds = (samples.len() / channels) as f64 / f64::from(samp_freq);
+        let accept = move || {
+            let begin = Instant::now();
+            let mut live = match live {
+                Some(live) => live,
+                None => Box::new(LiveRecognizer::new(recognizer, samp_freq)?.with_rules(rules)),
+            };
+            let update = match (channels, &samples) {
+                (1, WaveSamples::I16(samples)) => live.accept(samples)?,
+                _ => live.accept(&mean(&samples, channels))?,
+            };
+            Ok::<_, kaldera::Error>((live, update, begin.elapsed()))
+        };
+        let (live, update, compute) = self.pool.run(Turn::Live(arrived), accept).await??;
+        self.live = Some(live);
+        self.metrics.add_audio(Kind::Partial, seconds, compute);
+        if !update.ended.is_empty() {
+            self.tell(Kind::Final, arrived.elapsed(), &update.ended);
+        } else if update.so_far.is_some() {
+            self.tell(Kind::Partial, arrived.elapsed(), &[]);
+        }
+        Ok(update)
+    }
+
+    /// Ends the speech and returns its last words. Speech may follow, with times from 0 again.
+    pub(crate) async fn finish(&mut self) -> Result<Option<Recognition>, SessionError> {
+        let arrived = Instant::now();
+        self.rest.clear();
+        let Some(live) = self.live.take() else { return Ok(None) };
+        let last = self.pool.run(Turn::Live(arrived), move || live.finish()).await??;
+        self.tell(Kind::Final, arrived.elapsed(), last.as_slice());
+        Ok(last)
+    }
+
+    fn tell(&self, kind: Kind, latency: Duration, ended: &[Recognition]) {
+        self.metrics.add_latency(kind, latency);
+        if self.log_words {
+            for utterance in ended {
+                tracing::info!(model = &*self.model.name, words = utterance.text(), "recognised");
+            }
+        }
+    }
+}
+
+/// Returns the mean of all channels.
+fn mean(samples: &WaveSamples, channels: usize) -> Vec<f32> {
+    let all: Vec<f32> = match samples {
+        WaveSamples::I16(samples) => samples.iter().copied().map(f32::from).collect(),
+        WaveSamples::F32(samples) => samples.clone(),
+    };
+    all.chunks_exact(channels).map(|frame| frame.iter().sum::<f32>() / channels as f32).collect()
+}
+
+/// Returns the words of the best hypotheses of utterances.
+pub(crate) fn words(utterances: &[Recognition]) -> impl Iterator<Item = &Segment> {
+    utterances.iter().filter_map(Recognition::best).flat_map(|best| &best.words)
+}
+
+/// Returns the texts of utterances, with spaces between them.
+pub(crate) fn text(utterances: &[Recognition]) -> String {
+    let texts = utterances.iter().map(Recognition::text).filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join(" ")
+}
