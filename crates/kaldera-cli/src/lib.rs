@@ -68,6 +68,8 @@ const NATIVE: &[Tool] = &[
     },
     Tool { name: "decode", about: "Turn log-probabilities of another program into words", run: native::decode::run },
     Tool { name: "stream", about: "Recognise speech from standard input as it arrives", run: native::stream::run },
+    #[cfg(feature = "serve")]
+    Tool { name: "serve", about: "Serve OpenAI's, Vosk's and Wyoming's protocols", run: native::serve::run },
     Tool { name: "align", about: "Find the times of the words of transcripts", run: native::align::run },
     Tool { name: "score", about: "Count the word errors of transcripts", run: native::score::run },
     Tool { name: "model", about: "Check a model folder, or import a model", run: native::model::run },

@@ -1,5 +1,5 @@
-//! The native command: `transcribe`, `decode`, `stream`, `align`, `score`, `model`, `features`,
-//! `fst`, `lm`, `merge`, `info` and `plot`.
+//! The native command: `transcribe`, `decode`, `stream`, `serve`, `align`, `score`, `model`,
+//! `features`, `fst`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod align;
 mod archives;
@@ -19,6 +19,8 @@ pub(crate) mod model;
 mod operation;
 pub(crate) mod plot;
 pub(crate) mod score;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 mod spoken;
 pub(crate) mod stream;
 mod svg_paths;
