@@ -33,8 +33,8 @@ use crate::recording::{FULL_SCALE, Recording};
 /// Decodes the first audio track of a file, and the tracks that are chained to it.
 ///
 /// A damaged or truncated file is an error, not a shorter recording, unless `allow_truncated` is
-/// true, which takes the samples before the damage. There are at most `most` samples. A panic of the
-/// decoder is an error.
+/// true, which takes the samples before the damage. There are at most `most` samples. A panic of
+/// the decoder is an error.
 pub(crate) fn decode(bytes: &[u8], most: u64, allow_truncated: bool) -> Result<Recording, Error> {
     catch(|| decode_up_to(most, bytes, allow_truncated)).unwrap_or_else(|message| {
         Err(Error::Decoder { format: "audio", message: format!("the decoder gave up ({message})") })

@@ -12,7 +12,8 @@ macro_rules! server_options {
         /// ```
         /// use kaldera_server::ServerOptions;
         ///
-        /// let options = ServerOptions::default().with_listen("127.0.0.1:0".to_owned()).with_max_streams(16);
+        /// let options = ServerOptions::default();
+        /// let options = options.with_listen("127.0.0.1:0".to_owned()).with_max_streams(16);
         /// assert_eq!(options.max_upload_mb, 100);
         /// ```
         #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +71,7 @@ server_options! {
     api_key_file, with_api_key_file: Option<PathBuf> = None,
         "api-key-file", "File with keys, one per line; requests need one of them. Anyone may connect unless set";
     allow_origin, with_allow_origin: Option<String> = None,
-        "allow-origin", "Origin of web pages that may connect, such as https://example.org, or *; only the own page unless set";
+        "allow-origin", "Origin of web pages that may connect, or * for all; only the own page unless set";
     language, with_language: String = String::new(),
         "language", "Languages of the models for clients that ask, such as en,de";
     prompt_hotwords, with_prompt_hotwords: bool = false,

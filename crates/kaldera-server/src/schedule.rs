@@ -71,8 +71,8 @@ impl Ord for Work {
 }
 
 impl Pool {
-    /// Starts this number of threads, or as many as the system allows. Each is rayon's only thread for
-    /// its work: in rayon's common pool the order would be lost.
+    /// Starts this number of threads, or as many as the system allows. Each is rayon's only thread
+    /// for its work: in rayon's common pool the order would be lost.
     ///
     /// # Errors
     /// The system's error if there is no thread at all.

@@ -66,7 +66,8 @@ pub(crate) async fn close(socket: &mut WebSocket, stop: Option<Stop>) {
     };
     let farewell = async {
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: short(&reason).into() }))).await;
-        // A connection that is dropped before the client's answer is reset, with what it has not read.
+        // If the connection is dropped before the client answers, it is reset, and the client
+        // loses messages that it has not read.
         while let Some(Ok(_)) = socket.recv().await {}
     };
     let _ = tokio::time::timeout(CLOSE_TIME, farewell).await;

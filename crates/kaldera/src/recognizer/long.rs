@@ -67,7 +67,7 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
     /// Creates a transcription of audio of one channel, without a part.
     ///
     /// # Errors
-    /// [`Error::Features`] for samples that are not finite.
+    /// [`Error::Feat`] for samples that are not finite.
     pub fn new(recognizer: R, audio: &Audio<'_>, options: &PauseOptions) -> Result<Self, Error> {
         audio.samples.check_finite()?;
         let samples = audio.samples.to_f32();
