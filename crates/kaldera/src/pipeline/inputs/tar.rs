@@ -68,18 +68,19 @@ pub(super) fn join_entries(paths: &[PathBuf], inputs: &mut Inputs) {
     if members.is_empty() {
         return;
     }
-    let (mut shards, mut errors) = (HashSet::new(), vec![]);
+    let (mut shards, mut named, mut errors) = (HashSet::new(), HashSet::new(), vec![]);
     inputs.utterances.retain_mut(|utterance| {
         let entry = utterance.nemo.as_ref().and_then(|entry| serde_json::from_str::<Value>(entry).ok());
         let entry = entry.unwrap_or_default();
         let (Some(shard), Some(name)) = (entry["shard_id"].as_u64(), entry["audio_filepath"].as_str()) else {
             return true;
         };
-        let member = |name: String| members.get(&(shard, name));
+        let member = |name: String| members.get_key_value(&(shard, name));
         let found = member(name.to_owned()).or_else(|| member(without_part(name)?));
         match found {
-            Some(source) => {
+            Some((own, source)) => {
                 shards.insert(shard);
+                named.insert(own);
                 utterance.source = source.clone();
             }
             None => {
@@ -92,14 +93,17 @@ pub(super) fn join_entries(paths: &[PathBuf], inputs: &mut Inputs) {
         found.is_some()
     });
     errors.into_iter().for_each(|error| inputs.reject(error));
-    let count = inputs.utterances.len();
-    inputs.utterances.retain(|Utterance { source, nemo, .. }| match source {
-        Source::Member { archive, .. } if nemo.is_none() => shard_of(archive).is_none_or(|one| !shards.contains(&one)),
-        _ => true,
+    let mut left_out = 0;
+    inputs.utterances.retain(|Utterance { source, nemo, .. }| {
+        let Source::Member { archive, name, .. } = source else { return true };
+        let Some(shard) = shard_of(archive).filter(|shard| nemo.is_none() && shards.contains(shard)) else {
+            return true;
+        };
+        left_out += usize::from(!named.contains(&(shard, name.clone())));
+        false
     });
-    if inputs.utterances.len() < count {
-        let count = count - inputs.utterances.len();
-        tracing::warn!("recordings in archives that no entry of the manifests names, which are left out: {count}");
+    if left_out > 0 {
+        tracing::warn!("recordings in archives that no entry of the manifests names, which are left out: {left_out}");
     }
 }
 
