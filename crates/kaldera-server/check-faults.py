@@ -173,17 +173,17 @@ def main():
     arguments.add_argument("--soak", type=float, metavar="MINUTES")
     given = arguments.parse_args()
     wave = (given.model / "digits.wav").read_bytes()
-    checks = [descriptors, full_disk, replaced_model, terminated]
+    checks = {check.__name__: check for check in (descriptors, full_disk, replaced_model, terminated)}
     if given.soak:
-        checks = [lambda *all_of_it: soak(*all_of_it, given.soak)]
+        checks = {"soak": lambda *where: soak(*where, given.soak)}
     failed = False
-    for check in checks:
+    for name, check in checks.items():
         try:
             check(given.kaldera.resolve(), given.model.resolve(), wave)
-            print("ok", check.__name__)
+            print("ok", name)
         except Exception as error:  # the next check still runs
             failed = True
-            print(f"FAILED {check.__name__}: {error}")
+            print(f"FAILED {name}: {error}")
     sys.exit(failed)
 
 
