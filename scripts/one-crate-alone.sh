@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 root=$PWD
 export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$root/target/one-crate
 
-# The command, which has no example in Rust.
-commands=" kaldera-cli "
+# Programs over all other crates. The command has no example in Rust, and the server's is a doc test.
+commands=" kaldera-cli kaldera-server "
 # The crate whose default features are OpenBLAS and faer.
 uses_blas=" kaldi-matrix "
 

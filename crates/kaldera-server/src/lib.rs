@@ -55,3 +55,8 @@ pub use kaldera::Recognizer;
 pub use models::Models;
 pub use options::ServerOptions;
 pub use server::Server;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
