@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$root/target/one-crate
+export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 
 # Programs over all other crates. The command has no example in Rust, and the server's is a doc test.
 commands=" kaldera-cli kaldera-server "
@@ -41,6 +41,8 @@ edition = "2024"
 [dependencies]
 $name = { path = "$root/$folder" }
 END
+    # With the workspace's profiles: what clippy has checked is not checked again.
+    sed -n '/^\[profile.dev\]/,$p' Cargo.toml >>"$project/Cargo.toml"
     cp Cargo.lock "$project/" # the versions that are downloaded already
     example "$folder/README.md" >"$project/src/main.rs"
     (cd "$project" && cargo check --quiet --offline)
