@@ -19,15 +19,11 @@ impl Model {
     /// Phrases that cannot be spelled are left out with a warning.
     pub(crate) fn with_prompt(&self, prompt: &str) -> Self {
         let phrases = prompt.split([',', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty());
-        let (mut spelled, mut others) = (vec![], 0);
-        for phrase in phrases {
-            match self.recognizer.with_hot_words([phrase]) {
-                Ok(_) => spelled.push(phrase),
-                Err(_) => others += 1,
-            }
-        }
-        if others > 0 {
-            tracing::warn!(model = &*self.name, "{others} hot words of a prompt cannot be spelled, and are left out");
+        let (spelled, others): (Vec<&str>, Vec<&str>) =
+            phrases.partition(|phrase| self.recognizer.check_hot_word(phrase).is_ok());
+        if !others.is_empty() {
+            let count = others.len();
+            tracing::warn!(model = &*self.name, "{count} hot words of a prompt cannot be spelled, and are left out");
         }
         let recognizer = match self.recognizer.with_hot_words(spelled.iter().copied()) {
             Ok(recognizer) if !spelled.is_empty() => Arc::new(recognizer),

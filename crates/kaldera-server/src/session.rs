@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use kaldera::audio::{WaveFormat, WaveSamples};
 use kaldera::decoder::graph::EndpointRules;
 use kaldera::decoder::{Recognition, Segment};
+use kaldera::feat::{Interleaved, Samples};
 use kaldera::recognizer::{LiveRecognizer, LiveUpdate};
 
 use crate::metrics::{Metrics, Result as Kind};
@@ -115,9 +116,9 @@ impl Session {
     /// Takes bytes and returns new words. Each second of speech is a work of its own, so that other
     /// speech has its turn in between.
     pub(crate) async fn accept(&mut self, bytes: &[u8]) -> Result<LiveUpdate, SessionError> {
-        self.rest.extend_from_slice(bytes);
-        let whole = self.rest.len() - self.rest.len() % self.format.bytes_of(1);
-        let all: Vec<u8> = self.rest.drain(..whole).collect();
+        let mut all = std::mem::take(&mut self.rest);
+        all.extend_from_slice(bytes);
+        self.rest = all.split_off(all.len() - all.len() % self.format.bytes_of(1));
         let mut update = LiveUpdate::default();
         for piece in all.chunks(self.format.bytes_of(self.format.samp_freq() as usize)) {
             let samples = self.format.decode(piece).map_err(kaldera::Error::from)?;
@@ -142,9 +143,13 @@ impl Session {
                 Some(live) => live,
                 None => Box::new(LiveRecognizer::new(recognizer, samp_freq)?.with_rules(rules)),
             };
-            let update = match (channels, &samples) {
-                (1, WaveSamples::I16(samples)) => live.accept(samples)?,
-                _ => live.accept(&mean(&samples, channels))?,
+            let samples: Samples<'_> = match &samples {
+                WaveSamples::I16(samples) => samples.into(),
+                WaveSamples::F32(samples) => samples.into(),
+            };
+            let update = match channels {
+                1 => live.accept(samples)?,
+                _ => live.accept(&Interleaved::new(samples, channels)?.mean())?,
             };
             Ok::<_, kaldera::Error>((live, update, begin.elapsed()))
         };
@@ -177,15 +182,6 @@ impl Session {
             }
         }
     }
-}
-
-/// Returns the mean of all channels.
-fn mean(samples: &WaveSamples, channels: usize) -> Vec<f32> {
-    let all: Vec<f32> = match samples {
-        WaveSamples::I16(samples) => samples.iter().copied().map(f32::from).collect(),
-        WaveSamples::F32(samples) => samples.clone(),
-    };
-    all.chunks_exact(channels).map(|frame| frame.iter().sum::<f32>() / channels as f32).collect()
 }
 
 /// Returns the words of the best hypotheses of utterances.

@@ -168,6 +168,14 @@ impl Recognizer {
         Self::from_parts(front_end, Box::new(network), decoder.with_times(times)?)
     }
 
+    /// Returns an error for a phrase that cannot be a [hot word](Self::with_hot_words).
+    ///
+    /// # Errors
+    /// As [`with_hot_words`](Self::with_hot_words).
+    pub fn check_hot_word(&self, phrase: &str) -> Result<(), Error> {
+        self.decoder.check_hot_word(phrase)
+    }
+
     fn from_parts(
         front_end: ModelFrontEnd,
         mut network: Box<dyn Network>,

@@ -87,6 +87,15 @@ fn wrong_requests_have_the_errors_of_openai() {
 }
 
 #[test]
+fn the_phrases_of_a_prompt_are_hot_words_if_the_option_says_so() {
+    let server = Running::start(|options| options.with_prompt_hotwords(true));
+    let said = |prompt: &str| server.upload(RECORDING, &[("prompt", prompt)]).json()["text"].clone();
+    assert_eq!(said("nine five, five\ntwo"), TRANSCRIPT);
+    // No token spells this.
+    assert_eq!(said("Kaldera, "), TRANSCRIPT);
+}
+
+#[test]
 fn models_are_listed() {
     let server = Running::start(|options| options);
     assert_eq!(server.get("/v1/models").json()["data"][0]["id"], "digits");

@@ -220,6 +220,12 @@ fn wyoming_describes_and_transcribes() {
         }
         assert_eq!((chunks.as_str(), client.next().0.as_str()), (TRANSCRIPT, "transcript-stop"));
     }
+    // Two channels, one of them silent: their mean.
+    let both: Vec<u8> = samples().chunks(2).flat_map(|sample| [sample, &[0, 0]].concat()).collect();
+    client.send("audio-chunk", &json!({ "rate": 8000, "width": 2, "channels": 2 }), &both);
+    client.send("audio-stop", &json!({}), &[]);
+    let kinds: Vec<(String, Value)> = (0..4).map(|_| client.next()).collect();
+    assert_eq!((kinds[2].0.as_str(), &kinds[2].1["text"]), ("transcript", &TRANSCRIPT.into()));
     client.send("audio-chunk", &json!({ "rate": 8000, "width": 4, "channels": 1 }), &[0; 8]);
     assert_eq!(client.next().0, "transcript-start");
     assert_eq!(client.next().0, "error");

@@ -211,7 +211,7 @@ type Spellings = HashMap<String, Arc<[Vec<i32>]>>;
 pub struct AnyDecoder {
     search: Search,
     vocabulary: Vocabulary,
-    spellings: Spellings,
+    spellings: Arc<Spellings>,
     topology: Topology,
     /// The outputs that are one token, if the network has not merged them.
     merge: Option<Merge>,
@@ -269,6 +269,7 @@ impl Model<'_> {
             (None, None) => self.ctc_search(lexicon.as_deref(), &vocabulary)?,
         };
         let topology = self.topology();
+        let spellings = Arc::new(spellings);
         let decoder = AnyDecoder { spellings, topology, merge, ..AnyDecoder::from_search(search, vocabulary) };
         decoder.check_columns(columns).map_err(|error| self.refuse("network", error.to_string()))?;
         decoder.with_times(times).map_err(|error| self.refuse("frame-shift", error.to_string()))
@@ -649,7 +650,7 @@ impl AnyDecoder {
     }
 
     fn from_search(search: Search, vocabulary: Vocabulary) -> Self {
-        Self { search, vocabulary, spellings: Spellings::new(), topology: Topology::Ctc, merge: None, files: vec![] }
+        Self { search, vocabulary, spellings: Arc::default(), topology: Topology::Ctc, merge: None, files: vec![] }
     }
 
     /// Makes a search in a decoding graph, whose input labels are the tokens of this vocabulary.
@@ -678,6 +679,16 @@ impl AnyDecoder {
         Ok(Self::from_search(Search::Transducer(Box::new(search)), vocabulary))
     }
 
+    /// Returns an error for a hot word that cannot be spelled.
+    pub(super) fn check_hot_word(&self, phrase: &str) -> Result<(), Error> {
+        match &self.search {
+            Search::Ctc(decoder) => decoder.spell(phrase)?,
+            Search::Graph(_) => return Err(Error::GraphHotWords),
+            Search::Transducer(_) => self.vocabulary.tokenize(phrase)?,
+        };
+        Ok(())
+    }
+
     /// Returns a decoder with these hot words in place of its own, which shares everything else.
     pub(super) fn with_hot_words(&self, phrases: Vec<HotWord>) -> Result<Self, Error> {
         let search = match &self.search {
@@ -697,7 +708,7 @@ impl AnyDecoder {
         Ok(Self {
             search,
             vocabulary: self.vocabulary.clone(),
-            spellings: self.spellings.clone(),
+            spellings: Arc::clone(&self.spellings),
             topology: self.topology,
             // The network of a recogniser has merged its outputs.
             merge: None,

@@ -193,6 +193,8 @@ fn a_transducer_transcribes_streams_and_aligns() {
     assert_eq!(plain.with_hot_words([hot]).unwrap().transcribe(&audio).unwrap().text(), texts[2]);
     let error = plain.with_hot_words(["four"]).unwrap_err().to_string();
     assert!(error.contains("four"), "{error}");
+    assert_eq!(plain.check_hot_word("four").unwrap_err().to_string(), error);
+    assert!(plain.check_hot_word("two two").is_ok());
 }
 
 #[test]
