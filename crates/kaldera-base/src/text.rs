@@ -24,6 +24,22 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
     (1..).zip(without_mark(text).lines())
 }
 
+/// The text of an error and of its causes, with colons between them. A cause whose text the error
+/// already includes is left out.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line
+}
+
 /// Why bytes are no text in UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotUtf8 {

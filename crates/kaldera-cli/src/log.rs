@@ -8,6 +8,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 
+use kaldera::base::text::with_causes;
 use kaldera::feat::fields_to_options;
 use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
@@ -67,21 +68,10 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
 
 /// Formats an error and its causes on one line, with options in place of field names.
 pub(crate) fn one_line(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        // Many errors already include their cause.
-        if !line.contains(&text) {
-            line.push_str(": ");
-            line.push_str(&text);
-        }
-        cause = error.source();
-    }
     // Field names of the pipeline that are options here.
     let own =
         [("`min_seconds`", "--min-duration"), ("`allow_truncated`", "--allow-truncated"), ("`resample`", "--resample")];
-    let line = own.iter().fold(line, |line, (field, option)| line.replace(field, option));
+    let line = own.iter().fold(with_causes(error), |line, (field, option)| line.replace(field, option));
     printable(&fields_to_options(&line))
 }
 

@@ -1,6 +1,5 @@
 //! `POST /v1/audio/transcriptions`: words of a file.
 
-use std::fmt::Write as _;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use futures_util::stream;
 use kaldera::audio::{Pipes, ReadOptions, Recording};
+use kaldera::base::text::with_causes;
 use kaldera::decoder::align::{CaptionOptions, write_srt, write_vtt};
 use kaldera::decoder::{Recognition, Segment};
 use kaldera::recognizer::{LongTranscription, PauseOptions, Recognizer, Transcript};
@@ -369,16 +369,7 @@ fn begin(
     max_seconds: f64,
 ) -> Result<LongTranscription<Arc<Recognizer>>, ApiError> {
     let wrong = |error: &dyn std::error::Error| {
-        let mut message = format!("the file cannot be used: {error}");
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !message.contains(&text) {
-                let _ = write!(message, ": {text}");
-            }
-            cause = error.source();
-        }
-        ApiError::bad(message).with_param("file")
+        ApiError::bad(format!("the file cannot be used: {}", with_causes(error))).with_param("file")
     };
     file.rewind().map_err(|error| wrong(&error))?;
     let options = ReadOptions::default().with_pipes(Pipes::Never).with_max_samples(Some(max_samples(max_seconds)));
