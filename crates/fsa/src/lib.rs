@@ -154,6 +154,7 @@ pub mod dense;
 mod equivalence;
 mod error;
 pub mod graphs;
+pub mod incremental;
 pub mod io;
 pub mod k2;
 pub mod lattice;
