@@ -2,26 +2,26 @@
 //! programs and Vosk do.
 //!
 //! ```text
-//!   TransitionGraph: arcs with a transition identifier, a word, a cost --.
+//!   SearchGraph: arcs with a transition identifier, a word, a cost --.
 //!   scores of a network, row after row                                  --|-- IncrementalDecoder
 //!                                                                              |-- best path, at any time
 //!                                                                              '-- lattice of words
 //! ```
 //!
 //! The search keeps the tokens and links that Kaldi's `LatticeIncrementalOnlineDecoder` keeps: the
-//! same beams, the same pruning each 25 frames, and the same order of states, as far as the graph
-//! numbers them as Kaldi's does. From time to time a stretch of frames is
-//! determinized and appended to the lattice so far, so that the lattice of an utterance is there
-//! soon after its last frame. [`dense`](crate::dense) keeps exact lattices; this module keeps the
+//! same beams and the same pruning each 25 frames. States are followed in the order in which they
+//! were reached; Kaldi's order depends on their numbers, and matters for states at the edge of the
+//! beam only. From time to time a stretch of frames is determinized and appended to the lattice so
+//! far, so that the lattice of an utterance is there soon after its last frame. [`dense`](crate::dense) keeps exact lattices; this module keeps the
 //! paths that Kaldi keeps, on which confidences depend.
 //!
 //! ```
-//! use fsa::incremental::{ExplicitTransitions, IncrementalDecoder, IncrementalOptions, TransitionLabels};
+//! use fsa::incremental::{IncrementalDecoder, IncrementalOptions, StaticGraph, TransitionLabels};
 //! use fsa::io::OpenFstText;
 //!
 //! // Words 7 and 8 have the transition identifiers 1 and 2, of the columns 0 and 1.
 //! let graph = OpenFstText::default().read("0 1 1 7 0.5\n0 1 2 8 0.25\n1 1 1 0 0\n1 0.0\n")?;
-//! let mut graph = ExplicitTransitions::new(&graph)?;
+//! let mut graph = StaticGraph::new(&graph)?;
 //! let labels = TransitionLabels::new([(0, 1), (1, 2)]);
 //! let mut decoder = IncrementalDecoder::new(IncrementalOptions::default())?;
 //! decoder.begin(&mut graph)?;
@@ -49,6 +49,7 @@
 //! [`lattice`]: IncrementalDecoder::lattice
 //! [`num_frames_in_lattice`]: IncrementalDecoder::num_frames_in_lattice
 
+mod active_states;
 mod appended;
 mod chunk;
 mod decoder;
@@ -56,10 +57,9 @@ mod graph;
 mod labels;
 mod options;
 mod search;
-mod token_map;
 mod tokens;
 
 pub use decoder::{BestPath, IncrementalDecoder};
-pub use graph::{ExplicitTransitions, TransitionArc, TransitionGraph};
+pub use graph::{CostArc, SearchGraph, StateArcs, StaticGraph};
 pub use labels::TransitionLabels;
 pub use options::IncrementalOptions;

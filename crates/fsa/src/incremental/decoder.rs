@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::core::arc::EPSILON;
 use crate::error::{Error, Quantity};
 use crate::incremental::appended::{Appended, FIRST_TOKEN};
-use crate::incremental::graph::TransitionGraph;
+use crate::incremental::graph::SearchGraph;
 use crate::incremental::labels::TransitionLabels;
 use crate::incremental::options::IncrementalOptions;
 use crate::incremental::search::Search;
@@ -73,7 +73,7 @@ impl IncrementalDecoder {
     /// # Errors
     /// Errors of the graph; [`Error::EndlessCycle`].
     #[doc(alias = "InitDecoding")]
-    pub fn begin<G: TransitionGraph>(&mut self, graph: &mut G) -> Result<(), Error> {
+    pub fn begin<G: SearchGraph>(&mut self, graph: &mut G) -> Result<(), Error> {
         self.appended.clear();
         (self.in_lattice, self.next_label) = (0, FIRST_TOKEN);
         self.labels.clear();
@@ -88,7 +88,7 @@ impl IncrementalDecoder {
     /// [`Error::DenseLabel`] for an identifier of the graph without a column; errors of the graph
     /// and of the determinization; [`Error::Size`] if the utterance has not begun or has ended.
     #[doc(alias = "AdvanceDecoding")]
-    pub fn advance<G: TransitionGraph>(
+    pub fn advance<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         labels: &TransitionLabels,
@@ -124,7 +124,7 @@ impl IncrementalDecoder {
     /// Determinizes a stretch if the lattice is far behind. It ends at the frame with the fewest
     /// tokens.
     #[doc(alias = "UpdateLatticeDeterminization")]
-    fn determinize<G: TransitionGraph>(&mut self, graph: &mut G, labels: &TransitionLabels) -> Result<(), Error> {
+    fn determinize<G: SearchGraph>(&mut self, graph: &mut G, labels: &TransitionLabels) -> Result<(), Error> {
         let last = self.num_frames();
         if last - self.in_lattice < self.options.determinize_max_delay {
             return Ok(());
@@ -211,26 +211,23 @@ impl IncrementalDecoder {
 
     /// Returns the cost of the best path that ends in a final state in excess of the best path;
     /// infinite if there is no such path.
-    ///
-    /// # Errors
-    /// Errors of the graph.
     #[doc(alias = "FinalRelativeCost")]
-    pub fn final_relative_cost<G: TransitionGraph>(&self, graph: &mut G) -> Result<f32, Error> {
-        Ok(self.search.final_costs(graph)?.relative)
+    pub fn final_relative_cost<G: SearchGraph>(&self, graph: &mut G) -> f32 {
+        self.search.final_costs(graph).relative
     }
 
     /// Ends the utterance: its paths end in final states, unless none was reached. No more frames
     /// are taken.
     ///
     /// # Errors
-    /// Errors of the graph; [`Error::Size`] if the utterance has not begun.
+    /// [`Error::Size`] if the utterance has not begun.
     #[doc(alias = "FinalizeDecoding")]
-    pub fn finish<G: TransitionGraph>(&mut self, graph: &mut G) -> Result<(), Error> {
+    pub fn finish<G: SearchGraph>(&mut self, graph: &mut G) -> Result<(), Error> {
         if self.search.tokens.frames.is_empty() {
             return Err(Error::Size { what: Quantity::Frames, expected: 1, found: 0 });
         }
         if self.search.finals.is_none() {
-            self.search.finish(graph, self.options.lattice_beam)?;
+            self.search.finish(graph, self.options.lattice_beam);
         }
         Ok(())
     }
@@ -245,7 +242,7 @@ impl IncrementalDecoder {
     /// # Errors
     /// [`Error::Size`] for another number of frames; [`Error::Limit`]; errors of the graph.
     #[doc(alias = "GetLattice")]
-    pub fn lattice<G: TransitionGraph>(
+    pub fn lattice<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         labels: &TransitionLabels,
@@ -262,7 +259,7 @@ impl IncrementalDecoder {
     }
 
     /// Extends the lattice to so many frames, and sets the costs of its ends.
-    fn extend<G: TransitionGraph>(
+    fn extend<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         labels: &TransitionLabels,
@@ -284,7 +281,7 @@ impl IncrementalDecoder {
             self.appended.set_ends(|_| 0.0);
             return Ok(());
         }
-        let finals = self.search.final_costs(graph)?;
+        let finals = self.search.final_costs(graph);
         let costs: HashMap<i32, f32> = finals
             .costs
             .iter()

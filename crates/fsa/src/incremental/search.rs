@@ -2,23 +2,21 @@
 
 use crate::core::arc::EPSILON;
 use crate::error::Error;
-use crate::incremental::graph::TransitionGraph;
+use crate::incremental::active_states::ActiveStates;
+use crate::incremental::graph::SearchGraph;
 use crate::incremental::labels::TransitionLabels;
 use crate::incremental::options::IncrementalOptions;
-use crate::incremental::token_map::TokenMap;
 use crate::incremental::tokens::{Finals, Link, Tokens};
 use crate::support::ids::NONE;
 
 /// Number of visits to states within a frame after which a cycle of costs below 0 is assumed.
 const MOST_VISITS: u64 = 20_000_000;
-/// Number of buckets for a state, Kaldi's `--hash-ratio`.
-const BUCKETS_PER_STATE: usize = 2;
 
 /// The tokens so far, and the states of the last frame.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
     pub(super) tokens: Tokens,
-    states: TokenMap,
+    states: ActiveStates,
     /// Costs of ending, once no more frames come.
     pub(super) finals: Option<Finals>,
     /// Buffers.
@@ -47,7 +45,7 @@ impl Search {
     pub(super) fn new() -> Self {
         Self {
             tokens: Tokens::new(),
-            states: TokenMap::new(),
+            states: ActiveStates::new(),
             finals: None,
             previous: Vec::new(),
             queue: Vec::new(),
@@ -56,7 +54,7 @@ impl Search {
     }
 
     /// Goes to the start state of a graph, before the first frame.
-    pub(super) fn begin<G: TransitionGraph>(
+    pub(super) fn begin<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         options: &IncrementalOptions,
@@ -69,11 +67,12 @@ impl Search {
         let token = self.tokens.add_token(0.0, NONE);
         self.tokens.start = token;
         self.states.insert(start, token);
-        self.follow_epsilons(graph, options.beam)
+        self.follow_epsilons(graph, options.beam)?;
+        graph.renew(&mut self.states.states)
     }
 
     /// Goes on by a frame, whose scores are `row`.
-    pub(super) fn take<G: TransitionGraph>(
+    pub(super) fn take<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         labels: &TransitionLabels,
@@ -81,13 +80,15 @@ impl Search {
         options: &IncrementalOptions,
     ) -> Result<(), Error> {
         let cutoff = self.follow_frame(graph, labels, row, options)?;
-        self.follow_epsilons(graph, cutoff)
+        self.follow_epsilons(graph, cutoff)?;
+        // No state is looked up by its number after the last of the frame.
+        graph.renew(&mut self.states.states)
     }
 
     /// Follows the arcs that take the frame; returns the cost up to which states of the new frame
     /// are followed.
     #[doc(alias = "ProcessEmitting")]
-    fn follow_frame<G: TransitionGraph>(
+    fn follow_frame<G: SearchGraph>(
         &mut self,
         graph: &mut G,
         labels: &TransitionLabels,
@@ -100,14 +101,13 @@ impl Search {
         self.states.clear();
         self.tokens.add_frame();
         let Cutoff { cutoff, beam, best } = self.cutoff(&previous, options);
-        self.states.reserve(previous.len() * BUCKETS_PER_STATE);
         let (mut next_cutoff, mut offset) = (f32::INFINITY, 0.0);
         // The arcs of the best state give a first bound.
         if let Some((state, token)) = best {
             let cost = self.tokens.token(token).cost;
             offset = -cost;
-            for arc in graph.arcs(state)?.filter(|arc| arc.label != EPSILON) {
-                let score = score(labels, row, arc.label)?;
+            for arc in graph.arcs(state).emitting {
+                let score = score(labels, row, arc.ilabel)?;
                 let total = ((arc.cost + offset) - score) + cost;
                 if total + beam < next_cutoff {
                     next_cutoff = total + beam;
@@ -120,11 +120,8 @@ impl Search {
             if cost > cutoff {
                 continue;
             }
-            for arc in graph.arcs(state)? {
-                if arc.label == EPSILON {
-                    continue;
-                }
-                let acoustic = offset - score(labels, row, arc.label)?;
+            for arc in graph.arcs(state).emitting {
+                let acoustic = offset - score(labels, row, arc.ilabel)?;
                 let total = (cost + acoustic) + arc.cost;
                 // A cost of NaN is left out, too.
                 if !(total < next_cutoff) {
@@ -134,7 +131,7 @@ impl Search {
                     next_cutoff = total + beam;
                 }
                 let (dest, _) = self.reach(arc.dest, total, token);
-                let (label, word, graph) = (arc.label, arc.word, arc.cost);
+                let (label, word, graph) = (arc.ilabel, arc.olabel, arc.cost);
                 self.tokens.add_link(token, Link { dest, label, word, graph, acoustic, next: NONE });
             }
         }
@@ -144,11 +141,11 @@ impl Search {
 
     /// Follows the arcs that take no frame from all states of the last frame.
     #[doc(alias = "ProcessNonemitting")]
-    fn follow_epsilons<G: TransitionGraph>(&mut self, graph: &mut G, cutoff: f32) -> Result<(), Error> {
+    fn follow_epsilons<G: SearchGraph>(&mut self, graph: &mut G, cutoff: f32) -> Result<(), Error> {
         let mut queue = std::mem::take(&mut self.queue);
         queue.clear();
         for (state, token) in self.states.iter() {
-            if self.tokens.token(token).cost < cutoff && graph.has_epsilons(state)? {
+            if self.tokens.token(token).cost < cutoff && !graph.arcs(state).epsilons.is_empty() {
                 queue.push(state);
             }
         }
@@ -166,13 +163,13 @@ impl Search {
             }
             // The state may be visited again, with a better cost.
             self.tokens.remove_links(token);
-            for arc in graph.arcs(state)? {
+            for arc in graph.arcs(state).epsilons {
                 let total = cost + arc.cost;
-                if arc.label != EPSILON || !(total < cutoff) {
+                if !(total < cutoff) {
                     continue;
                 }
                 let (dest, changed) = self.reach(arc.dest, total, token);
-                let link = Link { dest, label: EPSILON, word: arc.word, graph: arc.cost, acoustic: 0.0, next: NONE };
+                let link = Link { dest, label: EPSILON, word: arc.olabel, graph: arc.cost, acoustic: 0.0, next: NONE };
                 self.tokens.add_link(token, link);
                 if changed {
                     queue.push(arc.dest);
@@ -239,15 +236,15 @@ impl Search {
 
     /// Returns the costs of ending in the states of the last frame.
     #[doc(alias = "ComputeFinalCosts")]
-    pub(super) fn final_costs<G: TransitionGraph>(&self, graph: &mut G) -> Result<Finals, Error> {
+    pub(super) fn final_costs<G: SearchGraph>(&self, graph: &mut G) -> Finals {
         if let Some(finals) = &self.finals {
-            return Ok(finals.clone());
+            return finals.clone();
         }
         let mut finals = Finals::default();
         let (mut best, mut best_final) = (f32::INFINITY, f32::INFINITY);
         for (state, token) in self.states.iter() {
             let cost = self.tokens.token(token).cost;
-            let end = graph.final_cost(state)?;
+            let end = graph.arcs(state).final_cost;
             best = best.min(cost);
             best_final = best_final.min(cost + end);
             if end < f32::INFINITY {
@@ -256,16 +253,15 @@ impl Search {
         }
         finals.relative = if best == f32::INFINITY { f32::INFINITY } else { best_final - best };
         finals.best = if best_final < f32::INFINITY { best_final } else { best };
-        Ok(finals)
+        finals
     }
 
     /// Prunes with the costs of ending; no more frames may come.
-    pub(super) fn finish<G: TransitionGraph>(&mut self, graph: &mut G, beam: f32) -> Result<(), Error> {
-        let finals = self.final_costs(graph)?;
+    pub(super) fn finish<G: SearchGraph>(&mut self, graph: &mut G, beam: f32) {
+        let finals = self.final_costs(graph);
         self.states.clear();
         self.tokens.prune_final(&finals, beam);
         self.finals = Some(finals);
-        Ok(())
     }
 
     /// Returns the best token of the last frame, with the costs of ending if there are some.
