@@ -8,6 +8,9 @@ use crate::Error;
 /// Files that a set's README names as companions of its case files.
 const COMPANIONS: &[&str] = &["kaldi/precision.json"];
 
+/// Folders of files that are cases themselves: the name, and the folder.
+const FOLDERS: &[(&str, &str)] = &[("fst_types/read", "fst_types")];
+
 /// A file of cases: its path, and its name as filters and reports speak of it, `SET/FILE`.
 pub(crate) struct CaseFile {
     pub(crate) name: String,
@@ -54,6 +57,12 @@ pub(crate) fn case_files(folder: &Path) -> Result<Vec<CaseFile>, Error> {
             if holds_cases && !COMPANIONS.contains(&name.as_str()) {
                 files.push(CaseFile { name, path });
             }
+        }
+    }
+    for (name, path) in FOLDERS {
+        let path = folder.join(path);
+        if path.is_dir() {
+            files.push(CaseFile { name: (*name).to_owned(), path });
         }
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));

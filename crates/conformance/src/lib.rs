@@ -45,6 +45,7 @@ mod error;
 mod filter;
 mod folder;
 mod fsa;
+mod fst_types;
 mod json;
 mod k2;
 mod kaldi;
@@ -172,6 +173,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "wer/text.jsonl" => Each(|case, settings| decoder::judge(case, |case| decoder::wer::text(case, settings))),
         "wer/trn.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::trn)),
         "openfst/openfst.json" => Each(|case, _| verdict::judge(|| openfst::run(case))),
+        "fst_types/read" => All(fst_types::run_read),
         _ if set == "ndarray" => Each(|case, _| ndarray::judge(case)),
         // The code of other files of these sets is still to be written.
         _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Each(|_, _| Verdict::NotRun),
