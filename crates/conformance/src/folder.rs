@@ -11,6 +11,9 @@ const COMPANIONS: &[&str] = &["kaldi/precision.json"];
 /// Folders of files that are cases themselves: the name, and the folder.
 const FOLDERS: &[(&str, &str)] = &[("fst_types/read", "fst_types")];
 
+/// Sets whose answers are arrays of stages; their JSON files are no files of cases.
+const STAGED: &[&str] = &["vosk"];
+
 /// A file of cases: its path, and its name as filters and reports speak of it, `SET/FILE`.
 pub(crate) struct CaseFile {
     pub(crate) name: String,
@@ -47,7 +50,7 @@ pub(crate) fn case_files(folder: &Path) -> Result<Vec<CaseFile>, Error> {
     let mut files = Vec::new();
     for set in fs::read_dir(folder).map_err(|_| Error::NoFolder { folder: folder.into() })? {
         let set = set?.path();
-        if !set.is_dir() {
+        if !set.is_dir() || STAGED.iter().any(|staged| set.ends_with(staged)) {
             continue;
         }
         for entry in fs::read_dir(&set)? {

@@ -28,6 +28,9 @@
 //! | 1 | a failure, a case that was not run, a damaged file, a file that no runner knows |
 //! | 2 | wrong usage, no folder, a filter that selects nothing |
 //!
+//! Sets without case files have stages (`vosk/mfcc`, `vosk/ivectors`), each a line of its own. A
+//! stage that needs a model which is not there says so, and is no failure.
+//!
 //! The rules of comparison are in the README of each set, and are not loosened here.
 //! `KNOWN_ANSWERS` is only read. To add a set, write a module with a function that a `Runner` can
 //! hold, and name its files in `runner_of`.
@@ -53,9 +56,12 @@ mod lattice;
 mod lod;
 mod losses;
 mod ndarray;
+mod npz;
 mod openfst;
+mod stage;
 mod strided_slice;
 mod verdict;
+mod vosk_front_end;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -71,6 +77,7 @@ pub(crate) use json::{
     Dtype, Number, Plain, Singles, field, flat, float, floats, list, number, number_of, numbers_of, single,
 };
 use serde_json::Value;
+use stage::{LeftOut, Part};
 pub(crate) use verdict::{Differences, Stop, all_near, caught, near, unless};
 pub use verdict::{Totals, Verdict};
 
@@ -132,6 +139,13 @@ enum Runner {
     /// Runs the selected cases of the file at a path, in order, and returns one verdict for each.
     All(RunAll),
 }
+
+/// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
+/// recordings in the folder of the set.
+const STAGES: &[(&str, Stage)] =
+    &[("vosk/mfcc", vosk_front_end::mfcc), ("vosk/ivectors", vosk_front_end::ivectors)];
+
+type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
 
 type RunAll = fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>;
 
@@ -231,13 +245,59 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         writeln!(out, "{}: {counts}", file.name)?;
         out.flush()?;
     }
+    let mut staged = false;
+    for &(name, stage) in STAGES {
+        let set = settings.folder.join(name.split('/').next().unwrap_or_default());
+        let selected = settings.filters.is_empty() || settings.filters.iter().any(|filter| filter.selects_file(name));
+        if !set.is_dir() || !selected {
+            continue;
+        }
+        staged = true;
+        unused.retain(|filter| !filter.selects_file(name));
+        totals.merge(&run_stage(settings, name, stage, &set, out)?);
+    }
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),
-        None if totals == Totals::default() => {
+        None if totals == Totals::default() && !staged => {
             Err(Error::NothingSelected { filter: String::new(), folder: settings.folder.clone() })
         }
         None => Ok(totals),
     }
+}
+
+/// Runs a stage and prints its line.
+fn run_stage(
+    settings: &Settings,
+    name: &str,
+    stage: Stage,
+    set: &Path,
+    out: &mut dyn Write,
+) -> Result<Totals, Error> {
+    let mut counts = Totals::default();
+    let parts = match stage(settings, set) {
+        Ok(parts) => parts,
+        Err(LeftOut(why)) => {
+            writeln!(out, "{name}: left out: {why}")?;
+            return Ok(counts);
+        }
+    };
+    let mut left_out = Vec::new();
+    for Part { id, verdict } in parts {
+        match verdict {
+            Ok(verdict) => {
+                verdict.explain(&id, out)?;
+                counts.add(&verdict);
+            }
+            Err(why) => left_out.push(format!("{id} ({why})")),
+        }
+    }
+    write!(out, "{name}: {counts}")?;
+    match &*left_out {
+        [] => writeln!(out)?,
+        left_out => writeln!(out, "; left out: {}", left_out.join(", "))?,
+    }
+    out.flush()?;
+    Ok(counts)
 }
 
 /// The command: `args` with the program's own name first. See the crate's documentation for the

@@ -2,7 +2,7 @@
 //! programs and Vosk do.
 //!
 //! ```text
-//!   SearchGraph: arcs with a transition identifier, a word, a cost --.
+//!   [`SearchGraph`](crate::on_demand::SearchGraph): arcs with a transition identifier, a word, a cost --.
 //!   scores of a network, row after row                                  --|-- IncrementalDecoder
 //!                                                                              |-- best path, at any time
 //!                                                                              '-- lattice of words
@@ -16,12 +16,15 @@
 //! paths that Kaldi keeps, on which confidences depend.
 //!
 //! ```
-//! use fsa::incremental::{IncrementalDecoder, IncrementalOptions, StaticGraph, TransitionLabels};
-//! use fsa::io::OpenFstText;
+//! use fsa::incremental::{IncrementalDecoder, IncrementalOptions, TransitionLabels};
+//! use fsa::on_demand::StaticGraph;
+//! use fsa::{CostArc, Transducer};
 //!
 //! // Words 7 and 8 have the transition identifiers 1 and 2, of the columns 0 and 1.
-//! let graph = OpenFstText::default().read("0 1 1 7 0.5\n0 1 2 8 0.25\n1 1 1 0 0\n1 0.0\n")?;
-//! let mut graph = StaticGraph::new(&graph)?;
+//! let arc = |ilabel, olabel, cost| CostArc { ilabel, olabel, cost, dest: 1 };
+//! let start = [arc(1, 7, 0.5), arc(2, 8, 0.25)];
+//! let states = [(f32::INFINITY, &start[..]), (0.0, &[arc(1, 0, 0.0)])];
+//! let mut graph = StaticGraph::new(Transducer::new(Some(0), states)?)?;
 //! let labels = TransitionLabels::new([(0, 1), (1, 2)]);
 //! let mut decoder = IncrementalDecoder::new(IncrementalOptions::default())?;
 //! decoder.begin(&mut graph)?;
@@ -53,13 +56,11 @@ mod active_states;
 mod appended;
 mod chunk;
 mod decoder;
-mod graph;
 mod labels;
 mod options;
 mod search;
 mod tokens;
 
 pub use decoder::{BestPath, IncrementalDecoder};
-pub use graph::{CostArc, SearchGraph, StateArcs, StaticGraph};
 pub use labels::TransitionLabels;
 pub use options::IncrementalOptions;

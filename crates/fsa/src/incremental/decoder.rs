@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use crate::core::arc::EPSILON;
 use crate::error::{Error, Quantity};
 use crate::incremental::appended::{Appended, FIRST_TOKEN};
-use crate::incremental::graph::SearchGraph;
 use crate::incremental::labels::TransitionLabels;
 use crate::incremental::options::IncrementalOptions;
 use crate::incremental::search::Search;
 use crate::lattice::Lattice;
+use crate::on_demand::SearchGraph;
 use crate::support::ids::NONE;
 
 /// Decodes one utterance after the other with a graph of transition identifiers.
@@ -194,19 +194,22 @@ impl IncrementalDecoder {
         path
     }
 
-    /// Calls `visit` with the transition identifiers of the best path so far, from the last frame
-    /// back, until it returns `false`.
-    pub fn trace_back(&self, mut visit: impl FnMut(i32) -> bool) {
-        let Some(mut token) = self.search.best_token(self.search.finals.as_ref()) else { return };
-        while token != NONE {
-            let step = self.search.step_back(token);
-            if let Some(label) = step.link.map(|link| link.label).filter(|&label| label != EPSILON)
-                && !visit(label)
-            {
-                return;
+    /// Returns the best path so far from the last frame back: for each frame a number that belongs
+    /// to the token before it, and its transition identifier. As long as the number of a frame
+    /// stays, so does the path before it.
+    #[doc(alias = "BestPathIterator")]
+    pub fn trace_back(&self) -> impl Iterator<Item = (u64, i32)> {
+        let mut at = self.search.best_token(self.search.finals.as_ref()).unwrap_or(NONE);
+        std::iter::from_fn(move || {
+            while at != NONE {
+                let step = self.search.step_back(at);
+                at = step.token;
+                if let Some(label) = step.link.map(|link| link.label).filter(|&label| label != EPSILON) {
+                    return Some((self.search.tokens.token(at).number.into(), label));
+                }
             }
-            token = step.token;
-        }
+            None
+        })
     }
 
     /// Returns the cost of the best path that ends in a final state in excess of the best path;

@@ -3,10 +3,10 @@
 use crate::core::arc::EPSILON;
 use crate::error::Error;
 use crate::incremental::active_states::ActiveStates;
-use crate::incremental::graph::SearchGraph;
 use crate::incremental::labels::TransitionLabels;
 use crate::incremental::options::IncrementalOptions;
 use crate::incremental::tokens::{Finals, Link, Tokens};
+use crate::on_demand::SearchGraph;
 use crate::support::ids::NONE;
 
 /// Number of visits to states within a frame after which a cycle of costs below 0 is assumed.

@@ -18,6 +18,8 @@ pub(super) struct Token {
     pub(super) next: u32,
     /// The token before it on its best path.
     pub(super) back: u32,
+    /// Number of tokens added before it; no other token has it.
+    pub(super) number: u32,
 }
 
 /// An arc between two tokens.
@@ -57,6 +59,7 @@ pub(super) struct Tokens {
     pub(super) offsets: Vec<f32>,
     /// The oldest token.
     pub(super) start: u32,
+    num_added: u32,
 }
 
 /// Costs of ending in the tokens of the last frame.
@@ -87,6 +90,7 @@ impl Tokens {
             frames: Vec::new(),
             offsets: Vec::new(),
             start: NONE,
+            num_added: 0,
         }
     }
 
@@ -128,7 +132,8 @@ impl Tokens {
     /// Adds a token to the last frame.
     pub(super) fn add_token(&mut self, cost: f32, back: u32) -> u32 {
         let next = self.frames.last().map_or(NONE, |frame| frame.tokens);
-        let token = Token { cost, extra: 0.0, links: NONE, next, back };
+        let token = Token { cost, extra: 0.0, links: NONE, next, back, number: self.num_added };
+        self.num_added = self.num_added.wrapping_add(1);
         let at = match self.unused_token {
             NONE => {
                 self.tokens.push(token);

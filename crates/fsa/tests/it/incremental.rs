@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fsa::incremental::{CostArc, IncrementalDecoder, IncrementalOptions, SearchGraph, StateArcs, TransitionLabels};
+use fsa::incremental::{IncrementalDecoder, IncrementalOptions, TransitionLabels};
 use fsa::lattice::Lattice;
+use fsa::on_demand::SearchGraph;
+use fsa::{CostArc, StateArcs};
 use proptest::prelude::*;
 
 const LABELS: usize = 3;
@@ -157,8 +159,8 @@ proptest! {
             prop_assert!((path.graph_cost + path.acoustic_cost - open).abs() < 1e-3);
             prop_assert_eq!(path.labels.len(), frames);
         }
-        let mut back = Vec::new();
-        decoder.trace_back(|label| { back.insert(0, label); true });
+        let mut back: Vec<_> = decoder.trace_back().map(|(_, label)| label).collect();
+        back.reverse();
         prop_assert_eq!(&back, &path.labels);
         let final_costs = costs.iter().map(|((state, _), cost)| cost + f64::from(graph.0[*state as usize].0));
         let relative = final_costs.fold(f64::INFINITY, f64::min) - open;
