@@ -1,0 +1,3 @@
+//! The integration tests of kaldi-nnet3, one program for all.
+
+mod known;
