@@ -94,14 +94,6 @@ impl Component {
         sizes.sum()
     }
 
-    /// Replaces or adds a value; a new one is the last.
-    pub(crate) fn set(&mut self, name: &'static str, value: Value) {
-        match self.fields.iter_mut().find(|field| field.name == name) {
-            Some(field) => field.value = value,
-            None => self.fields.push(Field { name, value }),
-        }
-    }
-
     pub(crate) fn int(&self, name: &str) -> Option<i32> {
         match self.get(name)? {
             Value::Int(value) => Some(*value),

@@ -219,6 +219,20 @@ impl Layer {
         layer.checked()
     }
 
+    /// Returns the number of multiply-adds of its products for a row.
+    pub(crate) fn products(&self) -> usize {
+        let product = |product: &Product| product.inputs() * product.outputs();
+        match &self.function {
+            Function::Product(one) => product(one),
+            Function::Blocks { products, blocks } => blocks * products.first().map_or(0, product),
+            Function::Convolution(convolution) => convolution.products(),
+            Function::TimeHeight(convolution) => convolution.products(),
+            Function::Gru(gru) => gru.products(),
+            Function::Composite(layers) => layers.iter().map(Self::products).sum(),
+            _ => 0,
+        }
+    }
+
     fn checked(self) -> Result<Self, String> {
         match (self.inputs, self.outputs) {
             (_, 0) => Err("its result has no columns".into()),

@@ -34,6 +34,10 @@ pub(crate) struct Convolution {
 }
 
 impl Convolution {
+    pub(super) fn products(&self) -> usize {
+        self.columns.len() * self.filters.outputs()
+    }
+
     pub(super) fn apply_rows(&self, x: &[&[f32]], y: &mut [&mut [f32]]) {
         for (x, y) in x.iter().zip(y) {
             let patches: Vec<f32> = self.columns.iter().map(|&column| x[column]).collect();
@@ -56,6 +60,10 @@ pub(crate) struct TimeHeight {
 }
 
 impl TimeHeight {
+    pub(super) fn products(&self) -> usize {
+        self.height_out * self.filters.inputs() * self.filters.outputs()
+    }
+
     /// Number of rows that a row of the result needs.
     fn slots(&self) -> usize {
         self.offsets.iter().map(|&(slot, _)| slot + 1).max().unwrap_or(0)

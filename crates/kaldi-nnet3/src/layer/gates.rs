@@ -68,6 +68,10 @@ pub(crate) struct Gru {
 }
 
 impl Gru {
+    pub(super) fn products(&self) -> usize {
+        self.cells * self.recurrent
+    }
+
     pub(super) fn apply_rows(&self, x: &[&[f32]], y: &mut [&mut [f32]]) {
         let (cells, recurrent) = (self.cells, self.recurrent);
         let mut gated = Vec::with_capacity(y.len() * recurrent);
