@@ -184,7 +184,8 @@ fn runner_of(name: &str) -> Option<Runner> {
 
 /// Groups whose cases are files in a folder of their own, not in a file of cases: the name, the
 /// folder, and the function that returns ids and verdicts, and a remark for the group's line.
-const FOLDERS: &[(&str, &str, RunFolder)] = &[("nnet3", "nnet3", nnet3::run), ("vosk/output", "vosk", vosk::run_output)];
+const FOLDERS: &[(&str, &str, RunFolder)] =
+    &[("nnet3", "nnet3", nnet3::run), ("vosk/output", "vosk", vosk::run_output)];
 
 type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
 

@@ -83,7 +83,9 @@ fn check(network: &Arc<LoopedNetwork>, path: &Path, most: &mut f32) -> Result<Ve
     if columns == EVERY {
         for (row, (&expected, came)) in answers.values("output_row_max")?.iter().zip(came.rows()).enumerate() {
             let came = came.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            differences.check((expected - came).abs() <= OUTPUT, || format!("row {row} has the maximum {came}, not {expected}"));
+            differences.check((expected - came).abs() <= OUTPUT, || {
+                format!("row {row} has the maximum {came}, not {expected}")
+            });
         }
     }
     *most = most.max(largest);

@@ -34,7 +34,7 @@ pub enum Descriptor {
         of: Box<Descriptor>,
         /// Number of frames.
         t: i32,
-        /// What is added to x.
+        /// Added to x.
         x: i32,
     },
     /// The one whose place is t modulo their number.

@@ -1,7 +1,7 @@
 //! Computes the rows of a plan, for one stream or for several at once.
 
 use crate::explore::MISSING;
-use crate::layer::{Function, Layer, extract};
+use crate::layer::{Function, Layer, extract, repeat};
 use crate::network::{Entry, Graph};
 use crate::plan::{Part, Plan, Unit};
 
@@ -16,8 +16,8 @@ impl Buffers {
         Self { nodes: vec![Vec::new(); graph.entries.len()] }
     }
 
-    /// Keeps the rows that a plan keeps, and makes room for its new ones; with `inputs_only`, for
-    /// those of inputs.
+    /// Keeps the rows that a plan keeps, and makes room for its new ones; with `inputs_only`, only
+    /// for rows of inputs.
     pub(crate) fn prepare(&mut self, graph: &Graph, plan: &Plan, inputs_only: bool) {
         for (node, (buffer, rows)) in self.nodes.iter_mut().zip(&plan.nodes).enumerate() {
             let width = graph.widths[node];
@@ -68,7 +68,8 @@ fn run(graph: &Graph, layer: &Layer, unit: &Unit, rows: usize, streams: &mut [&m
         .map(|parts| parts.iter().map(|part| input(graph, layer, unit, part, streams)).collect())
         .collect();
     let width = layer.outputs;
-    let mut own: Vec<Vec<f32>> = streams.iter_mut().map(|stream| std::mem::take(&mut stream.nodes[unit.node])).collect();
+    let mut own: Vec<Vec<f32>> =
+        streams.iter_mut().map(|stream| std::mem::take(&mut stream.nodes[unit.node])).collect();
     own.iter_mut().for_each(|buffer| buffer.resize(rows * width, 0.0));
     let range = unit.first * width..(unit.first + unit.count) * width;
     let mut y: Vec<&mut [f32]> =
@@ -142,9 +143,7 @@ impl<'a> Source<'a> {
     /// Returns a row of a part, of a stream.
     fn row<'b>(&'b self, input: &'b Input<'_>, stream: usize, place: usize) -> &'b [f32] {
         match input {
-            Input::Sums { values, width } => {
-                &values[(stream * self.unit.slot_rows + place) * width..][..*width]
-            }
+            Input::Sums { values, width } => &values[(stream * self.unit.slot_rows + place) * width..][..*width],
             Input::Rows(part) => {
                 let term = part.plain().filter(|term| term.node != self.unit.node);
                 let row = term.and_then(|term| Some((term, term.rows.get(place)?)));
@@ -227,7 +226,7 @@ fn compute(layer: &Layer, source: &Source<'_>, inputs: &[Vec<Input<'_>>], y: &mu
             layer.finish(y);
         }
         Function::Constant(values) => {
-            y.iter_mut().for_each(|y| y.copy_from_slice(values));
+            y.iter_mut().for_each(|y| repeat(values, y));
             layer.finish(y);
         }
         Function::TimeHeight(convolution) => {

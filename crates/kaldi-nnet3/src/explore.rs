@@ -1,4 +1,4 @@
-//! Which rows can be computed from the rows that are given.
+//! Finds the rows that can be computed from the rows that are given.
 
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::layer::Times;
@@ -99,7 +99,7 @@ enum Answer {
     Needs(usize, Index),
 }
 
-/// What is known of a row.
+/// Knowledge of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Unknown,
@@ -110,7 +110,7 @@ enum State {
 }
 
 /// Frames beyond the given ones that may be looked at.
-const REACH: i32 = 1 << 17;
+const REACH: i32 = 1 << 14;
 
 /// Finds rows that can be computed.
 pub(crate) struct Explorer<'g> {
@@ -139,7 +139,7 @@ impl<'g> Explorer<'g> {
         }
     }
 
-    /// Forgets what could not be computed, as more is given now, around the frames `from` to `to`.
+    /// Forgets all answers, as more rows are given now, around the frames `from` to `to`.
     pub(crate) fn restart(&mut self, from: i32, to: i32) {
         self.states.fill(Grid::new(State::Unknown));
         self.bounds = (from.saturating_sub(REACH), to.saturating_add(REACH));
@@ -254,7 +254,7 @@ impl<'g> Explorer<'g> {
     }
 
     /// Appends the rows whose sum an expression is at an index at which it can be computed, and
-    /// returns what is added to each element.
+    /// returns the number to add to each element.
     pub(crate) fn terms(&mut self, descriptor: &Descriptor, index: Index, scale: f32, terms: &mut Vec<Term>) -> f32 {
         match descriptor {
             Descriptor::Node(node) => {
@@ -320,9 +320,7 @@ fn window(times: &Times, index: Index) -> Option<impl Iterator<Item = Index> + u
             let from = index.t - index.t.rem_euclid(period);
             (from, from + period - 1, step)
         }
-        Times::Window { left, right, step } if index.t.rem_euclid(step) == 0 => {
-            (index.t - left, index.t + right, step)
-        }
+        Times::Window { left, right, step } if index.t.rem_euclid(step) == 0 => (index.t - left, index.t + right, step),
         _ => return None,
     };
     let steps = (from..=to).step_by(usize::try_from(step).unwrap_or(1).max(1));

@@ -47,8 +47,8 @@ pub struct Field {
 
 /// A component of a network: a type, and values by name in the order of the file.
 ///
-/// Everything that was read is here, so that a network is written as it was read: what training
-/// needs, too.
+/// Everything that was read is here, values for training too, so that a network is written as it
+/// was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
     pub(crate) kind: &'static str,

@@ -19,13 +19,19 @@ const IVECTOR: &str = "ivector";
 /// Frames of a window in which the contexts are looked for, at first and at most.
 const WINDOWS: [i32; 2] = [40, 1 << 14];
 
+/// A window that is always looked at: Kaldi's largest.
+const LEAST_WINDOW: i32 = 800;
+
+/// Frames that are looked at, of all positions of the largest window together.
+const FRAMES: i32 = 1 << 18;
+
 /// Largest number of frames after which descriptors may repeat.
 const MAX_MODULUS: u64 = 1 << 12;
 
 /// Number of plans that are kept.
 const MAX_PLANS: usize = 16;
 
-/// A network ready to compute: in test mode, without what only training needs.
+/// A network ready to compute, in test mode.
 ///
 /// Batch norms, dropout and rectifiers are parts of the functions before them, and a fixed affine
 /// transform is multiplied into the next one if that is less to compute. All methods may be called
@@ -74,7 +80,7 @@ impl<'a> Ivectors<'a> {
     }
 }
 
-/// How an utterance is computed.
+/// Options of the computation of an utterance.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ForwardOptions {
@@ -126,7 +132,8 @@ impl Network {
         let ivector = nnet.input(IVECTOR).filter(used);
         for (node, entry) in graph.entries.iter().enumerate() {
             if matches!(entry, Entry::Input) && node != input.0 && ivector.is_none_or(|(known, _)| known != node) {
-                let problem = format!("it has an input `{}`, and only {INPUT} and {IVECTOR} are known", graph.names[node]);
+                let problem =
+                    format!("it has an input `{}`, and only {INPUT} and {IVECTOR} are known", graph.names[node]);
                 return Err(Error::Unsupported { problem });
             }
         }
@@ -210,7 +217,8 @@ impl Network {
             start += count;
         }
         let rows = result.len() / self.output_dim();
-        Ok(Matrix::from_vec(rows, if rows > 0 { self.output_dim() } else { 0 }, result).expect("whole rows were computed"))
+        Ok(Matrix::from_vec(rows, if rows > 0 { self.output_dim() } else { 0 }, result)
+            .expect("whole rows were computed"))
     }
 
     /// Computes the output at frame 0 from all frames, as for an x-vector.
@@ -264,7 +272,7 @@ impl Network {
         }
     }
 
-    /// Returns the frames of a chunk: a number, rounded up to a multiple of what repeats.
+    /// Returns the frames of a chunk, rounded up to a multiple of the step and the modulus.
     pub(crate) fn chunk_frames(&self, frames: usize, step: usize) -> Result<i32, Error> {
         let step = step.max(1) as u64;
         let unit = crate::descriptor::lcm(step, self.graph.modulus);
@@ -329,6 +337,7 @@ fn contexts(graph: &Graph, input: usize, ivector: Option<usize>) -> Result<(i32,
     }
     let shifts = i32::try_from(graph.modulus).unwrap_or(1);
     let [mut window, most] = WINDOWS;
+    let most = most.min(FRAMES / shifts).max(LEAST_WINDOW);
     while window <= most {
         let found: Option<Vec<_>> = (0..shifts).map(|shift| context(graph, input, ivector, shift, window)).collect();
         if let Some(found) = found {

@@ -17,6 +17,7 @@ use crate::product::Product;
 pub(crate) use attention::Attention;
 pub(crate) use convolution::{Convolution, MaxPool, TimeHeight};
 pub(crate) use gates::{Gru, Lstm, OutputGru};
+pub(crate) use local::repeat;
 pub(crate) use statistics::{Pooling, extract};
 
 /// Most frames that a window of statistics or of attention may hold.
@@ -47,7 +48,11 @@ pub(crate) enum Function {
     Identity,
     Product(Product),
     /// Blocks of columns, each with its product; one product serves all blocks.
-    Blocks { products: Vec<Product>, blocks: usize },
+    Blocks {
+        products: Vec<Product>,
+        blocks: usize,
+    },
+    /// These values, again and again.
     Constant(Vec<f32>),
     /// √Σ x² of neighbours.
     Norms(usize),
@@ -59,12 +64,17 @@ pub(crate) enum Function {
     BlockSum(f32),
     Columns(Vec<usize>),
     /// Rows scaled to a root mean square, and the logarithm of their own after them.
-    NormalizeLog { block: usize, target_rms: f32 },
+    NormalizeLog {
+        block: usize,
+        target_rms: f32,
+    },
     MaxPool(MaxPool),
     Convolution(Convolution),
     TimeHeight(TimeHeight),
     Attention(Attention),
-    Extraction { variance: bool },
+    Extraction {
+        variance: bool,
+    },
     Pooling(Pooling),
     /// The block of columns that belongs to the third index.
     Distribute,
@@ -172,7 +182,7 @@ impl Layer {
                 let dim = get.size("OutputDim", 1)?;
                 let continuous = component.get("Continuous").is_some();
                 let value = if continuous { 1.0 } else { 1.0 - get.real("DropoutProportion")? };
-                Self::new(Function::Constant(vec![value; dim]), 0, dim).at(Times::None)
+                Self::new(Function::Constant(vec![value]), 0, dim).at(Times::None)
             }
             "PnormComponent" => {
                 let (inputs, outputs) = get.in_and_out()?;
@@ -231,6 +241,18 @@ impl Layer {
             Function::Composite(layers) => layers.iter().map(Self::products).sum(),
             _ => 0,
         }
+    }
+
+    /// Returns the number of values that are not in the file, but kept for each component.
+    pub(crate) fn size(&self) -> usize {
+        self.inputs
+            + self.outputs
+            + match &self.function {
+                Function::Convolution(convolution) => convolution.size(),
+                Function::MaxPool(pool) => pool.size(),
+                Function::Composite(layers) => layers.iter().map(Self::size).sum(),
+                _ => 0,
+            }
     }
 
     fn checked(self) -> Result<Self, String> {
@@ -360,8 +382,8 @@ impl Values<'_> {
             return Err(format!("{} scales and {} offsets for {dim} columns", scale.len(), offset.len()));
         }
         let wide = |values: Vec<f32>, default: f32| match values.is_empty() {
-            true => vec![default; dim],
-            false => values.repeat(dim / block),
+            true => vec![default; block],
+            false => values,
         };
         let pointwise = Pointwise::Affine { scale: wide(scale, 1.0), offset: wide(offset, 0.0) };
         Ok(Layer::pointwise(dim, [pointwise]))

@@ -2,15 +2,16 @@
 //! of streams.
 //!
 //! ```text
-//! final.raw, final.mdl --Nnet::read, AcousticModel::read--> Nnet: components and nodes, as in the file
+//! final.raw, final.mdl --Nnet::read, AcousticModel::read--> Nnet: components, nodes, as in a file
 //!                                                             |
-//!              utterances   Network   <-----------------------+-----------------------> LoopedNetwork   streams
-//!   features, i-vectors --compute--> rows of the output          features --Stream::accept--> rows of the output
+//!                 Network, for utterances <-------------------+--> LoopedNetwork, for streams
+//!
+//! features, i-vectors --Network::compute, Stream::accept--> rows of the output
 //! ```
 //!
 //! An [`Nnet`] keeps everything of its file, so that it is written byte for byte as it was read. A
-//! [`Network`] is what computes: in test mode, with batch norms and the like as parts of the
-//! functions before them. Which rows of which node are needed is planned once for a number of
+//! [`Network`] computes: in test mode, with batch norms and the like as parts of the functions
+//! before them. Which rows of which node are needed is planned once for a number of
 //! frames; then each node computes all its rows at once.
 //!
 //! ```
@@ -33,8 +34,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rows of a stream equal those of the whole to the last bit if both see the same frames, for
-//! any division of the features and any other streams beside it: each sum of a product has one
+//! A stream gives the rows of the whole to the last bit if both see the same frames, for any
+//! division of the features and any other streams in its batch: each sum of a product has one
 //! order.
 //!
 //! # For users of Kaldi
@@ -45,9 +46,9 @@
 //! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io::TransitionModel` |
 //! | `nnet3-info` | [`Nnet::components`], [`Nnet::config_lines`], [`Network::left_context`] ... |
 //! | `SetBatchnormTestMode`, `SetDropoutTestMode`, `CollapseModel` | [`Network::new`] |
-//! | `NnetSimpleComputationOptions`, `DecodableNnetSimple`, `nnet3-compute` | [`ForwardOptions`], [`Network::compute`] |
+//! | `NnetSimpleComputationOptions`, `nnet3-compute` | [`ForwardOptions`], [`Network::compute`] |
 //! | `nnet3-xvector-compute` | [`Network::compute_vector`] |
-//! | `NnetSimpleLoopedComputationOptions`, `DecodableNnetLoopedOnline` | [`LoopedOptions`], [`LoopedNetwork`], [`Stream`] |
+//! | `DecodableNnetLoopedOnline` | [`LoopedOptions`], [`LoopedNetwork`], [`Stream`] |
 //!
 //! # Features
 //!

@@ -11,7 +11,7 @@ use crate::plan::{Plan, Planner, Request};
 /// Chunks after which the plans must repeat.
 const MAX_CHUNKS: usize = 128;
 
-/// How a stream is computed.
+/// Options of the computation of streams.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LoopedOptions {
@@ -122,7 +122,7 @@ impl LoopedNetwork {
         &self.plans[chunk.min(self.plans.len() - 1)]
     }
 
-    /// What the chunk of a number is computed from and for.
+    /// Returns the frames that come in and go out with a chunk.
     fn request(&self, chunk: i32) -> Request {
         let start = chunk * self.chunk;
         let to = start + self.chunk + self.right;

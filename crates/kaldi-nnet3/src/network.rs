@@ -7,13 +7,16 @@ use crate::nnet::{Nnet, NodeKind};
 use crate::pointwise::Pointwise;
 use crate::product::Product;
 
-/// What a node of a descriptor refers to: columns of a node that has rows.
+/// The columns of a node with rows to which a node of a descriptor refers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reference {
     pub(crate) node: usize,
     pub(crate) column: usize,
     pub(crate) width: usize,
 }
+
+/// Most columns of the rows of all nodes together.
+const MAX_SIZE: usize = 1 << 24;
 
 /// A node that has rows.
 #[derive(Clone, Debug)]
@@ -72,6 +75,7 @@ impl Graph {
     fn take_layers(&mut self, nnet: &Nnet, output: usize) -> Result<(), Error> {
         let mut seen = vec![false; nnet.nodes.len()];
         let mut open = vec![output];
+        let mut size = 0;
         while let Some(number) = open.pop() {
             if std::mem::replace(&mut seen[number], true) {
                 continue;
@@ -87,6 +91,12 @@ impl Graph {
                     let invalid = |problem| Error::Invalid { component: name.clone(), problem };
                     let layer = Layer::of(component).map_err(invalid)?;
                     self.widths[number] = layer.outputs;
+                    size += layer.size();
+                    if size > MAX_SIZE {
+                        return Err(Error::Unsupported {
+                            problem: format!("its rows have more than {MAX_SIZE} columns"),
+                        });
+                    }
                     if layer.times != Times::None {
                         open.extend(input.nodes());
                     }
@@ -114,7 +124,10 @@ impl Graph {
             }
             if offset + dim > self.widths[of] {
                 let line = nnet.config_lines()[number].clone();
-                return Err(Error::Line { line, problem: format!("`{}` has {} columns", nnet.nodes[of].name, self.widths[of]) });
+                return Err(Error::Line {
+                    line,
+                    problem: format!("`{}` has {} columns", nnet.nodes[of].name, self.widths[of]),
+                });
             }
             self.references[number] = Reference { node: of, column: offset, width: dim };
         }
@@ -128,9 +141,9 @@ impl Graph {
                 continue;
             }
             let dim = |node: usize| Ok(self.references[node].width);
-            let found = input.dim(&dim).map_err(|problem| {
-                Error::Line { line: nnet.config_lines()[number].clone(), problem }
-            })?;
+            let found = input
+                .dim(&dim)
+                .map_err(|problem| Error::Line { line: nnet.config_lines()[number].clone(), problem })?;
             match &nnet.nodes[number].kind {
                 NodeKind::Component { component, .. } if found != layer.inputs => {
                     return Err(Error::Width {
@@ -246,7 +259,8 @@ impl Graph {
                 (&layer.function, layer.post.first())
             {
                 let (mut weights, mut bias) = product.unpacked();
-                for (row, scale) in weights.chunks_exact_mut(product.inputs()).zip(scale) {
+                let (scale, offset) = (scale.iter().cycle(), offset.iter().cycle());
+                for (row, scale) in weights.chunks_exact_mut(product.inputs()).zip(scale.clone()) {
                     row.iter_mut().for_each(|weight| *weight *= scale);
                 }
                 for ((bias, scale), offset) in bias.iter_mut().zip(scale).zip(offset) {

@@ -12,7 +12,7 @@ use crate::reader::Reader;
 use crate::writer::Writer;
 
 /// Largest number of columns.
-pub(crate) const MAX_DIM: usize = 1 << 24;
+pub(crate) const MAX_DIM: usize = 1 << 20;
 
 /// The objective of an output, which only training uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +154,10 @@ impl Nnet {
             }
         }
         reader.expect("<NumComponents>")?;
-        // In text, white space or a digit follows.
+        if !reader.binary {
+            reader.skip_space()?;
+        }
+        // In text, a digit or more white space follows.
         reader.binary = reader.peek()? == Some(4);
         let count = reader.size("a number of components")?;
         let mut components = Vec::new();

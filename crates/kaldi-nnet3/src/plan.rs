@@ -1,4 +1,4 @@
-//! Plans: which rows of which node are computed from which rows, in which order.
+//! Plans: the rows of each node, their sources, and their order.
 
 use std::collections::HashMap;
 
@@ -92,7 +92,7 @@ pub(crate) struct NodeRows {
     pub(crate) new: usize,
 }
 
-/// How to compute a chunk.
+/// The computation of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) nodes: Vec<NodeRows>,
@@ -106,7 +106,7 @@ pub(crate) struct Plan {
 /// The most rows of a plan.
 const MAX_ROWS: usize = 1 << 28;
 
-/// What a chunk is computed from and for.
+/// The frames that come in and go out with a chunk.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// New frames of input nodes.

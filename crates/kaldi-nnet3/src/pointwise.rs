@@ -1,8 +1,8 @@
 //! Operations on rows in place.
 
+use kaldera_base::kernel;
 use kaldera_base::math::{exp_in_place, log_softmax, sigmoid_in_place, tanh_in_place};
 use kaldera_base::simd::dispatch;
-use kaldera_base::kernel;
 
 /// The least mean square, which Kaldi puts under a row that is normalised: 2^-66.
 pub(crate) const SQUARE_FLOOR: f32 = 1.355_252_7e-20;
@@ -19,12 +19,18 @@ pub(crate) enum Pointwise {
     Tanh,
     Softmax,
     LogSoftmax,
-    /// x a + b, column by column.
-    Affine { scale: Vec<f32>, offset: Vec<f32> },
+    /// x a + b, column by column, in each block of as many columns as there are values.
+    Affine {
+        scale: Vec<f32>,
+        offset: Vec<f32>,
+    },
     /// x a
     Multiply(f32),
     /// Each block of columns, scaled to a root mean square.
-    Normalize { block: usize, target_rms: f32 },
+    Normalize {
+        block: usize,
+        target_rms: f32,
+    },
 }
 
 impl Pointwise {
@@ -44,10 +50,12 @@ impl Pointwise {
                 s: S, scale: &'a [f32], offset: &'a [f32], row: &'a mut [f32],
             ) {
                 let zero = s.splat(0.0);
-                let parts = row.chunks_mut(S::LANES).zip(scale.chunks(S::LANES)).zip(offset.chunks(S::LANES));
-                for ((x, scale), offset) in parts {
-                    let (scale, offset) = (s.load_partial(scale, zero), s.load_partial(offset, zero));
-                    s.store_partial(s.mul_add(s.load_partial(x, zero), scale, offset), x);
+                for block in row.chunks_exact_mut(scale.len()) {
+                    let parts = block.chunks_mut(S::LANES).zip(scale.chunks(S::LANES)).zip(offset.chunks(S::LANES));
+                    for ((x, scale), offset) in parts {
+                        let (scale, offset) = (s.load_partial(scale, zero), s.load_partial(offset, zero));
+                        s.store_partial(s.mul_add(s.load_partial(x, zero), scale, offset), x);
+                    }
                 }
             })),
             Self::Multiply(scale) => row.iter_mut().for_each(|x| *x *= scale),

@@ -4,12 +4,15 @@
 //! which need not be copied side by side. Each sum of a product has one order, whatever the number
 //! of rows, so that the rows of a stream equal the rows of the whole to the last bit.
 
+use kaldera_base::par;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 /// Columns of the result that are packed side by side.
 const PANEL: usize = 32;
 /// Terms of a sum that are added up in registers at once: their panel stays in the first cache.
 const DEPTH: usize = 256;
+/// Multiply-adds that are worth a thread: a millisecond.
+const TASK: usize = 1 << 25;
 /// Rows whose results stay in the second cache.
 const ROWS: usize = 96;
 
@@ -65,18 +68,26 @@ impl Product {
     pub(crate) fn apply(&self, x: &[&[f32]], lengths: &[usize], y: &mut [&mut [f32]]) {
         debug_assert_eq!(lengths.iter().sum::<usize>(), self.inputs);
         debug_assert_eq!(x.len(), lengths.len() * y.len());
-        let segments = lengths.len();
-        for (x, y) in x.chunks((ROWS * segments).max(1)).zip(y.chunks_mut(ROWS)) {
-            y.iter_mut().for_each(|row| row.copy_from_slice(&self.bias[..self.outputs]));
-            let mut start = 0;
-            for (segment, &length) in lengths.iter().enumerate() {
-                for from in (0..length).step_by(DEPTH) {
-                    let depth = DEPTH.min(length - from);
-                    let x = Strip { rows: x, segments, segment, from, depth };
-                    dispatch(Strips { product: self, start: start + from, x, y });
-                }
-                start += length;
+        let work = self.inputs * self.outputs * y.len();
+        let blocks = x.chunks((ROWS * lengths.len()).max(1)).zip(y.chunks_mut(ROWS));
+        match par::num_parts(work, TASK) {
+            1 => blocks.for_each(|(x, y)| self.apply_block(x, lengths, y)),
+            _ => par::for_each(blocks.collect(), |(x, y): (&[&[f32]], &mut [&mut [f32]])| {
+                self.apply_block(x, lengths, y)
+            }),
+        }
+    }
+
+    fn apply_block(&self, x: &[&[f32]], lengths: &[usize], y: &mut [&mut [f32]]) {
+        y.iter_mut().for_each(|row| row.copy_from_slice(&self.bias[..self.outputs]));
+        let (mut start, segments) = (0, lengths.len());
+        for (segment, &length) in lengths.iter().enumerate() {
+            for from in (0..length).step_by(DEPTH) {
+                let depth = DEPTH.min(length - from);
+                let x = Strip { rows: x, segments, segment, from, depth };
+                dispatch(Strips { product: self, start: start + from, x, y });
             }
+            start += length;
         }
     }
 

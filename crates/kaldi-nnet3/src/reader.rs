@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, Word};
 use kaldi_matrix::Vector;
+use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, Word};
 
 use crate::error::Error;
 use crate::fields::{Component, Field, Value};
@@ -56,6 +56,16 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn peek(&mut self) -> Result<Option<u8>, CodecError> {
         self.with(|r| r.peek())
+    }
+
+    /// Takes the space after a token, if there is one.
+    pub(crate) fn skip_space(&mut self) -> Result<(), CodecError> {
+        self.with(|r| {
+            if r.peek()? == Some(b' ') {
+                r.bump();
+            }
+            Ok(())
+        })
     }
 
     /// Skips white space of the text form.
@@ -235,7 +245,7 @@ impl<'a> Reader<'a> {
         let kind = kind.ok_or_else(|| located(word.unexpected("the type of a component")))?;
         let kind = String::from_utf8_lossy(kind);
         let layout = layout(&kind).ok_or_else(|| {
-            // What is not text is only shown in part.
+            // A type that is no text is shown in part.
             let kind = kind.chars().take(64).collect();
             Error::UnknownType { component: name.to_owned(), kind }
         })?;

@@ -148,10 +148,7 @@ const LAYOUTS: &[Layout] = &[
         ],
     ),
     trained("CompositeComponent", &[one("MaxRowsProcess", Int), one("NumComponents", Components)]),
-    trained(
-        "ConstantComponent",
-        &[one("Output", Vector), one("IsUpdatable", Bool), one("UseNaturalGradient", Bool)],
-    ),
+    trained("ConstantComponent", &[one("Output", Vector), one("IsUpdatable", Bool), one("UseNaturalGradient", Bool)]),
     trained(
         "ConstantFunctionComponent",
         &[one("InputDim", Int), one("Output", Vector), one("IsUpdatable", Bool), one("UseNaturalGradient", Bool)],

@@ -47,9 +47,9 @@ impl LoopedNetwork {
         }
     }
 
-    /// Computes a chunk of each stream that has one, all in one pass. `ivectors` has the i-vector of
-    /// each stream's chunk; empty ones, or none at all, for a network without. Returns the number
-    /// of streams that had a chunk.
+    /// Computes a chunk of each stream that has one, all in one pass. `ivectors` has the i-vector
+    /// of each stream's chunk; empty ones, or none at all, for a network without. Returns the
+    /// number of streams that had a chunk.
     ///
     /// ```text
     /// while LoopedNetwork::advance(&mut streams, &ivectors)? > 0 {}

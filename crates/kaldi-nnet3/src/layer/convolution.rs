@@ -17,6 +17,10 @@ pub(crate) struct MaxPool {
 const LOWEST: f32 = -1e20;
 
 impl MaxPool {
+    pub(super) fn size(&self) -> usize {
+        self.columns.len()
+    }
+
     pub(super) fn row(&self, x: &[f32], y: &mut [f32]) {
         y.fill(LOWEST);
         for columns in self.columns.chunks_exact(y.len()) {
@@ -34,6 +38,10 @@ pub(crate) struct Convolution {
 }
 
 impl Convolution {
+    pub(super) fn size(&self) -> usize {
+        self.columns.len()
+    }
+
     pub(super) fn products(&self) -> usize {
         self.columns.len() * self.filters.outputs()
     }
@@ -78,9 +86,10 @@ impl TimeHeight {
                 for &(slot, offset) in &self.offsets {
                     let height = i64::try_from(height * self.subsample).unwrap_or(i64::MAX) + i64::from(offset);
                     let height = usize::try_from(height).ok().filter(|&height| height < self.height_in);
-                    segments.push(height.map_or(&self.zeros[..], |height| {
-                        &x[slot][height * self.filters_in..][..self.filters_in]
-                    }));
+                    segments.push(
+                        height
+                            .map_or(&self.zeros[..], |height| &x[slot][height * self.filters_in..][..self.filters_in]),
+                    );
                 }
             }
         }
@@ -93,11 +102,8 @@ impl TimeHeight {
 impl Values<'_> {
     /// Returns the number of windows of `size` that are `step` apart, and the three numbers.
     fn windows(&self, axis: char, input: &str, size: &str, step: &str) -> Result<[usize; 4], String> {
-        let [input, size, step] = [
-            self.size(&format!("{input}{axis}Dim"), 1)?,
-            self.size(size, 1)?,
-            self.size(step, 1)?,
-        ];
+        let [input, size, step] =
+            [self.size(&format!("{input}{axis}Dim"), 1)?, self.size(size, 1)?, self.size(step, 1)?];
         match input.checked_sub(size) {
             Some(more) => Ok([more / step + 1, input, size, step]),
             None => Err(format!("a window of {size} on {input} columns")),

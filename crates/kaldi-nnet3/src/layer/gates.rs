@@ -8,7 +8,8 @@ use crate::product::Product;
 /// Gates of an LSTM with peepholes.
 ///
 /// ```text
-/// i = σ(i + wi c'),  f = σ(f + wf c'),  c = sf f c' + si i tanh(c),  o = σ(o + wo c),  m = so o tanh(c)
+/// i = σ(i + wi c'),  f = σ(f + wf c'),  c = sf f c' + si i tanh(c),
+/// o = σ(o + wo c),  m = so o tanh(c)
 /// ```
 ///
 /// The input is i, f, c, o, c' and, with dropout, the three numbers si, sf, so. The result is c, m.

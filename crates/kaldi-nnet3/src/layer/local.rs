@@ -31,7 +31,7 @@ impl Layer {
         self.finish(y);
     }
 
-    /// Does what follows the function with each row of the result.
+    /// Does the operations that follow the function, with each row of the result.
     pub(crate) fn finish(&self, y: &mut [&mut [f32]]) {
         if !self.post.is_empty() {
             for row in y {
@@ -39,6 +39,11 @@ impl Layer {
             }
         }
     }
+}
+
+/// Fills a row with values, again and again.
+pub(crate) fn repeat(values: &[f32], y: &mut [f32]) {
+    y.chunks_mut(values.len().max(1)).for_each(|y| y.copy_from_slice(&values[..y.len()]));
 }
 
 fn composite(layers: &[Layer], x: &[&[f32]], y: &mut [&mut [f32]]) {
@@ -60,7 +65,7 @@ impl Function {
     fn row(&self, x: &[f32], y: &mut [f32]) {
         match self {
             Self::Identity => y.copy_from_slice(x),
-            Self::Constant(values) => y.copy_from_slice(values),
+            Self::Constant(values) => repeat(values, y),
             Self::Norms(group) => {
                 for (x, y) in x.chunks_exact(*group).zip(y) {
                     *y = x.iter().map(|x| x * x).sum::<f32>().sqrt();

@@ -2,4 +2,5 @@
 
 mod fuzz;
 mod known;
+mod reading;
 mod streams;
