@@ -189,13 +189,15 @@ const FOLDERS: &[(&str, &str, RunFolder)] =
 
 type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
 
-/// Runs the groups of [`FOLDERS`] that are here and selected.
+/// Runs the groups of [`FOLDERS`] that are here and selected. Returns `true` if one said that it was
+/// left out.
 fn run_folders(
     settings: &Settings,
     unused: &mut Vec<&Filter>,
     totals: &mut Totals,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
+    let mut left_out = false;
     for (name, folder, run) in FOLDERS {
         let filters: Vec<&Filter> = settings.filters.iter().filter(|filter| filter.selects_file(name)).collect();
         let folder = settings.folder.join(folder);
@@ -218,10 +220,11 @@ fn run_folders(
         } else if !remark.is_empty() {
             unused.retain(|filter| !filters.contains(filter));
             writeln!(out, "{name}: {remark}")?;
+            left_out = true;
         }
         out.flush()?;
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// Runs the cases that `settings` selects and prints the report to `out`.
@@ -274,10 +277,10 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         writeln!(out, "{}: {counts}", file.name)?;
         out.flush()?;
     }
-    run_folders(settings, &mut unused, &mut totals, out)?;
+    let left_out = run_folders(settings, &mut unused, &mut totals, out)?;
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),
-        None if totals == Totals::default() => {
+        None if totals == Totals::default() && !left_out => {
             Err(Error::NothingSelected { filter: String::new(), folder: settings.folder.clone() })
         }
         None => Ok(totals),
