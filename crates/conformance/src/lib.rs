@@ -56,11 +56,13 @@ mod lattice;
 mod lod;
 mod losses;
 mod ndarray;
+mod nnet3;
 mod npz;
 mod openfst;
 mod stage;
 mod strided_slice;
 mod verdict;
+mod vosk;
 mod vosk_decoding;
 mod vosk_front_end;
 
@@ -203,6 +205,51 @@ fn runner_of(name: &str) -> Option<Runner> {
     })
 }
 
+/// Groups whose cases are files in a folder of their own, not in a file of cases: the name, the
+/// folder, and the function that returns ids and verdicts, and a remark for the group's line.
+const FOLDERS: &[(&str, &str, RunFolder)] =
+    &[("nnet3", "nnet3", nnet3::run), ("vosk/output", "vosk", vosk::run_output)];
+
+type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
+
+/// Runs the groups of [`FOLDERS`] that are here and selected. Returns `true` if one said that it was
+/// left out.
+fn run_folders(
+    settings: &Settings,
+    unused: &mut Vec<&Filter>,
+    totals: &mut Totals,
+    out: &mut dyn Write,
+) -> Result<bool, Error> {
+    let mut left_out = false;
+    for (name, folder, run) in FOLDERS {
+        let filters: Vec<&Filter> = settings.filters.iter().filter(|filter| filter.selects_file(name)).collect();
+        let folder = settings.folder.join(folder);
+        if (filters.is_empty() && !settings.filters.is_empty()) || !folder.is_dir() {
+            continue;
+        }
+        let mut counts = Totals::default();
+        let (verdicts, remark) = run(settings, &folder)?;
+        for (id, verdict) in verdicts {
+            let case = Case { id: id.clone(), names: vec![id], value: Value::Null };
+            unused.retain(|filter| !(filters.contains(filter) && filter.selects_case(&case)));
+            if filters.is_empty() || filters.iter().any(|filter| filter.selects_case(&case)) {
+                verdict.explain(&case.id, out)?;
+                counts.add(&verdict);
+                totals.add(&verdict);
+            }
+        }
+        if counts != Totals::default() {
+            writeln!(out, "{name}: {counts}{}{remark}", if remark.is_empty() { "" } else { ", " })?;
+        } else if !remark.is_empty() {
+            unused.retain(|filter| !filters.contains(filter));
+            writeln!(out, "{name}: {remark}")?;
+            left_out = true;
+        }
+        out.flush()?;
+    }
+    Ok(left_out)
+}
+
 /// Runs the cases that `settings` selects and prints the report to `out`.
 ///
 /// # Errors
@@ -264,9 +311,10 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         unused.retain(|filter| !filter.selects_file(name));
         totals.merge(&run_stage(settings, name, stage, &set, out)?);
     }
+    let left_out = run_folders(settings, &mut unused, &mut totals, out)?;
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),
-        None if totals == Totals::default() && !staged => {
+        None if totals == Totals::default() && !staged && !left_out => {
             Err(Error::NothingSelected { filter: String::new(), folder: settings.folder.clone() })
         }
         None => Ok(totals),

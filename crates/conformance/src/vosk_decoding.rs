@@ -67,7 +67,7 @@ fn lattices(path: &Path) -> Result<BTreeMap<String, CompactLattice>, LeftOut> {
 /// The lattices of the recorded output of the network, one for each result.
 fn decoded(model: &Arc<DecoderModel>, folder: &Path, name: &str) -> Result<Option<Vec<Lattice>>, Stop> {
     let answers = Npz::open(&folder.join(format!("{name}.npz")))?;
-    let Some(output) = answers.matrix("output")? else { return Ok(None) };
+    let Some(output) = answers.find("output")? else { return Ok(None) };
     let mut decoder = model.decoder()?;
     let (mut results, mut offset, mut ended) = (Vec::new(), 0, false);
     let ready = rows_ready(folder, name, &output)?;
@@ -166,7 +166,7 @@ fn each_recording(
     for name in answers.keys() {
         let has_audio = folder.join("audio").join(format!("{name}.wav")).is_file();
         let npz = Npz::open(&folder.join(format!("{name}.npz")));
-        let has_output = npz.is_ok_and(|npz| npz.matrix("output").is_ok_and(|output| output.is_some()));
+        let has_output = npz.is_ok_and(|npz| npz.find("output").is_ok_and(|output| output.is_some()));
         if !has_audio || !has_output {
             let why = if has_output { "its recording may not be copied" } else { "its output is kept in part" };
             parts.push(Part::left_out(name.clone(), why.to_owned()));

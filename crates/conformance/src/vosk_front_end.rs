@@ -100,7 +100,7 @@ fn mfcc_of(mfcc: &Arc<Mfcc>, audio: &Path, answers: &Path) -> Result<Vec<String>
     let came = Matrix::from_vec(rows.len() / mfcc.dim(), mfcc.dim(), rows)?;
     let tolerance = if wave.samp_freq == 16_000.0 { MFCC } else { MFCC_RESAMPLED };
     for name in ["mfcc", "offline_mfcc"] {
-        if let Some(expected) = answers.matrix(name)? {
+        if let Some(expected) = answers.find(name)? {
             compare(name, &expected, &came, tolerance, &mut differences);
         }
     }
@@ -133,9 +133,9 @@ pub(crate) fn ivectors(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut
 
 /// The i-vectors that the network got, at the frames that were ready then.
 fn online_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut Differences) -> Result<(), Stop> {
-    let (Some(mfcc), Some(expected)) = (answers.matrix("mfcc")?, answers.matrix("ivectors")?) else { return Ok(()) };
+    let (Some(mfcc), Some(expected)) = (answers.find("mfcc")?, answers.find("ivectors")?) else { return Ok(()) };
     let (ready, frames) = (answers.integers("weights_frames_ready"), answers.integers("weights_frame"));
-    let changes = answers.matrix("weights_delta")?.unwrap_or_default();
+    let changes = answers.find("weights_delta")?.unwrap_or_default();
     let mut updates = ready.iter().zip(frames.into_iter().zip(changes.data().iter().copied())).peekable();
     let mut stream = IvectorStream::new(Arc::clone(front_end), None)?;
     let mut rows = mfcc.rows();
@@ -164,19 +164,19 @@ fn online_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut 
 
 /// The programs' results: rows of each step, and i-vectors every 10 frames.
 fn offline_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut Differences) -> Result<(), Stop> {
-    let Some(mfcc) = answers.matrix("offline_mfcc")? else { return Ok(()) };
+    let Some(mfcc) = answers.find("offline_mfcc")? else { return Ok(()) };
     let (normalized, transformed) = front_end.rows(&mfcc)?;
     for (name, came) in [("offline_cmvn", &normalized), ("offline_lda_of_cmvn", &transformed.0), ("offline_lda", &transformed.1)]
     {
-        if let Some(expected) = answers.matrix(name)? {
+        if let Some(expected) = answers.find(name)? {
             compare(name, &expected, came, ROWS, differences);
         }
     }
-    if let Some(expected) = answers.matrix("offline_cmvn_row_last")? {
+    if let Some(expected) = answers.find("offline_cmvn_row_last")? {
         let last = normalized.row_range(normalized.num_rows() - 1, 1)?.to_owned();
         compare("offline_cmvn_row_last", &expected, &last, ROWS, differences);
     }
-    if let Some(expected) = answers.matrix("offline_ivectors_period_10")? {
+    if let Some(expected) = answers.find("offline_ivectors_period_10")? {
         let (came, _) = front_end.extract(&mfcc, None, None, false)?;
         compare("offline_ivectors_period_10", &expected, &came, IVECTOR, differences);
     }
@@ -190,7 +190,7 @@ fn posteriors_of(
     answers: &Npz,
     differences: &mut Differences,
 ) -> Result<(), Stop> {
-    let (Some(expected), Some(rows)) = (expected, answers.matrix("offline_lda_of_cmvn")?) else { return Ok(()) };
+    let (Some(expected), Some(rows)) = (expected, answers.find("offline_lda_of_cmvn")?) else { return Ok(()) };
     let expected: Vec<Vec<(i32, f64)>> =
         serde_json::from_value(expected.clone()).map_err(|error| Stop::Damaged(error.to_string()))?;
     differences.equal("gaussian-posteriors: frames", expected.len(), rows.num_rows());
