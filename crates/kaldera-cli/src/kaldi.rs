@@ -7,6 +7,7 @@
 
 mod add_deltas;
 mod apply_cmvn;
+mod apply_cmvn_online;
 mod apply_cmvn_sliding;
 mod compute_cmvn_stats;
 mod compute_feats;
@@ -19,7 +20,11 @@ mod decode;
 mod driver;
 mod extract_segments;
 mod failure;
+mod gmm_models;
+mod gmm_posteriors;
 mod interpolate_pitch;
+mod ivector_extract;
+mod ivector_extract_online;
 mod lattice_align;
 mod lattice_copy;
 mod lattice_lmrescore;
@@ -40,6 +45,7 @@ mod sizes;
 mod splice_feats;
 mod subsample_feats;
 mod subset_feats;
+mod transform_feats;
 mod wav_copy;
 mod wav_to_duration;
 
@@ -60,6 +66,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     add_deltas::DELTAS,
     add_deltas::SHIFTED,
     apply_cmvn::TOOL,
+    apply_cmvn_online::TOOL,
     apply_cmvn_sliding::TOOL,
     pitch_feats::COMPUTE_AND_PROCESS,
     compute_cmvn_stats::TOOL,
@@ -82,7 +89,14 @@ pub(crate) const TOOLS: &[Tool] = &[
     extract_segments::TOOL,
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
+    gmm_models::FULL,
+    gmm_models::FULL_TO_DIAGONAL,
+    gmm_models::DIAGONAL,
+    gmm_posteriors::TOOL,
     interpolate_pitch::TOOL,
+    ivector_extract::TOOL,
+    ivector_extract_online::TOOL,
+    gmm_models::EXTRACTOR,
     decode::LATGEN,
     lattice_paths::ONE_BEST,
     lattice_align::WORDS,
@@ -113,6 +127,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     splice_feats::TOOL,
     subsample_feats::TOOL,
     subset_feats::TOOL,
+    transform_feats::TOOL,
     wav_copy::TOOL,
     wav_to_duration::TOOL,
 ];
@@ -262,6 +277,8 @@ impl<'a> Registry<'a> for FileOptions {
             "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" | "word-symbol-table" => {
                 &mut self.inputs
             }
+            "cmvn-config" | "diag-ubm" | "frame-weights-rspecifier" | "global-cmvn-stats" | "ivector-extractor"
+            | "lda-matrix" | "splice-config" => &mut self.inputs,
             "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,
         };

@@ -11,6 +11,7 @@ mod fuzz;
 mod graph_labels;
 mod graphs;
 mod hlg_files;
+mod incremental;
 mod k2;
 mod lattice;
 mod look_ahead;

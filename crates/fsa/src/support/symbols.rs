@@ -1,0 +1,121 @@
+//! Strings with numbers, one to one, in few bytes: one text, and indexes into it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::error::{Error, Quantity};
+use crate::support::ids::{NONE, number};
+
+/// Symbols and their labels in the order in which they were added. A symbol takes its bytes and 16
+/// to 24 more, if labels are not far beyond the number of symbols.
+#[derive(Clone, Default)]
+pub(crate) struct Symbols {
+    text: String,
+    /// End of each symbol in the text; it begins where the one before ends.
+    ends: Vec<u32>,
+    pub(crate) labels: Vec<i32>,
+    /// Hash table of indexes with [`NONE`] as the empty slot; its length is a power of two.
+    slots: Vec<u32>,
+    /// Index of each label from 0 on, or [`NONE`].
+    by_label: Vec<u32>,
+    /// Indexes of the labels beyond those.
+    by_other_label: HashMap<i32, u32>,
+    /// Highest label, 0 without symbols.
+    pub(crate) highest: i32,
+    hasher: RandomState,
+}
+
+impl Symbols {
+    /// Returns the symbol at an index.
+    #[inline]
+    pub(crate) fn text(&self, at: u32) -> &str {
+        let first = at.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.text[first as usize..self.ends[at as usize] as usize]
+    }
+
+    /// Returns the index of a label.
+    #[inline]
+    pub(crate) fn of_label(&self, label: i32) -> Option<u32> {
+        match usize::try_from(label).ok().and_then(|label| self.by_label.get(label)) {
+            Some(&at) => (at != NONE).then_some(at),
+            None => self.by_other_label.get(&label).copied(),
+        }
+    }
+
+    /// Returns the index of a symbol, or the slot at which it is missed.
+    pub(crate) fn find(&self, symbol: &str) -> Result<u32, usize> {
+        if self.slots.is_empty() {
+            return Err(0);
+        }
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hash(symbol) & mask;
+        loop {
+            match self.slots[slot] {
+                NONE => return Err(slot),
+                at if self.text(at) == symbol => return Ok(at),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
+    fn hash(&self, symbol: &str) -> usize {
+        self.hasher.hash_one(symbol) as usize
+    }
+
+    /// Adds a symbol; neither it nor its label is there yet.
+    pub(crate) fn add(&mut self, symbol: &str, label: i32) -> Result<(), Error> {
+        let at = Error::fit(Quantity::Symbols, self.labels.len())?.cast_unsigned();
+        let end = self.text.len() + symbol.len();
+        let too_large = Error::TooLarge { what: Quantity::StringLength, size: end as u64 };
+        let end = u32::try_from(end).map_err(|_| too_large)?;
+        if 2 * self.labels.len() >= self.slots.len() {
+            self.reserve(self.labels.len() + 1);
+        }
+        if let Err(slot) = self.find(symbol) {
+            self.slots[slot] = at;
+        }
+        self.text.push_str(symbol);
+        self.ends.push(end);
+        self.labels.push(label);
+        self.set_label(label, at);
+        self.highest = self.highest.max(label);
+        Ok(())
+    }
+
+    fn set_label(&mut self, label: i32, at: u32) {
+        match usize::try_from(label).ok().and_then(|label| self.by_label.get_mut(label)) {
+            Some(slot) => *slot = at,
+            None => _ = self.by_other_label.insert(label, at),
+        }
+    }
+
+    /// Makes the tables large enough for so many more symbols.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let len = self.labels.len() + more;
+        let num_slots = (2 * len).next_power_of_two();
+        if num_slots > self.slots.len() {
+            self.slots = vec![NONE; num_slots];
+            for at in 0..number(self.labels.len()) {
+                if let Err(slot) = self.find(self.text(at)) {
+                    self.slots[slot] = at;
+                }
+            }
+            self.ends.reserve(more);
+            self.labels.reserve(more);
+        }
+        if len > self.by_label.len() {
+            self.by_label = vec![NONE; len + len / 8];
+            self.by_other_label.clear();
+            for at in 0..self.labels.len() {
+                self.set_label(self.labels[at], number(at));
+            }
+        }
+    }
+
+    /// Returns the number of bytes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let numbers = self.ends.capacity() + self.labels.capacity() + self.slots.capacity() + self.by_label.capacity();
+        self.text.capacity() + 4 * numbers + 16 * self.by_other_label.capacity()
+    }
+}

@@ -1,0 +1,127 @@
+//! Streams and batches of them beside whole utterances.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use kaldi_nnet3::{ForwardOptions, Ivectors, LoopedNetwork, LoopedOptions, Matrix, Network, Nnet, Stream};
+use proptest::prelude::*;
+
+const INPUTS: usize = 3;
+
+/// Values that are different everywhere.
+fn number(seed: usize) -> f32 {
+    ((seed * 7919 + 13) % 1009) as f32 / 504.5 - 1.0
+}
+
+fn matrix(text: &mut String, rows: usize, cols: usize, seed: usize) {
+    text.push_str(" [");
+    for row in 0..rows {
+        text.push_str("\n  ");
+        (0..cols).for_each(|col| write!(text, "{} ", number(seed + row * cols + col)).unwrap());
+    }
+    text.push_str("]\n");
+}
+
+/// A layer of the network: the offsets of its frames, and whether a residual goes around it.
+type LayerShape = (Vec<i32>, bool);
+
+/// A network of time-delay layers with rectifiers, in text.
+fn tdnn(layers: &[LayerShape]) -> Nnet {
+    const WIDTH: usize = 5;
+    let mut lines = format!("<Nnet3> \ninput-node name=input dim={INPUTS}\n");
+    let mut components = String::new();
+    let (mut input, mut width) = ("input".to_owned(), INPUTS);
+    for (i, (offsets, residual)) in layers.iter().enumerate() {
+        let seed = 100 * i;
+        writeln!(lines, "component-node name=t{i} component=t{i} input={input}").unwrap();
+        writeln!(lines, "component-node name=r{i} component=r{i} input=t{i}").unwrap();
+        write!(components, "<ComponentName> t{i} <TdnnComponent> <LearningRate> 0.001 <TimeOffsets> [ ").unwrap();
+        offsets.iter().for_each(|offset| write!(components, "{offset} ").unwrap());
+        components.push_str("]\n<LinearParams> ");
+        matrix(&mut components, WIDTH, width * offsets.len(), seed);
+        components.push_str("<BiasParams>  [ 0.1 -0.2 0.3 0 0.5 ]\n<OrthonormalConstraint> 0 <UseNaturalGradient> T ");
+        components.push_str("<NumSamplesHistory> 2000 <AlphaInOut> 4 4 <RankInOut> 2 2 </TdnnComponent> \n");
+        writeln!(components, "<ComponentName> r{i} <RectifiedLinearComponent> <Dim> {WIDTH} <ValueAvg>  [ ]").unwrap();
+        components.push_str("<DerivAvg>  [ ]\n<Count> 0 </RectifiedLinearComponent> \n");
+        input = match *residual && i > 0 {
+            true => format!("Sum(Scale(0.66, r{}), r{i})", i - 1),
+            false => format!("r{i}"),
+        };
+        width = WIDTH;
+    }
+    writeln!(lines, "output-node name=output input={input} objective=linear\n").unwrap();
+    let text = format!("{lines}<NumComponents> {} \n{components}</Nnet3> ", 2 * layers.len());
+    Nnet::read(&mut text.as_bytes()).unwrap()
+}
+
+fn features(frames: usize, seed: usize) -> Matrix<f32> {
+    Matrix::from_fn(frames, INPUTS, |t, k| number(seed + 31 * t + k))
+}
+
+fn layers() -> impl Strategy<Value = Vec<LayerShape>> {
+    let offsets = proptest::collection::btree_set(-4_i32..5, 1..4).prop_map(|set| set.into_iter().collect());
+    proptest::collection::vec((offsets, any::<bool>()), 1..5)
+}
+
+/// Feeds an utterance in pieces.
+fn pieces(stream: &mut Stream, features: &Matrix<f32>, sizes: &[usize]) -> Vec<f32> {
+    let (mut at, mut rows) = (0, Vec::new());
+    for &size in sizes.iter().cycle() {
+        let size = size.min(features.num_rows() - at);
+        let piece = Matrix::from_fn(size, INPUTS, |t, k| features[(at + t, k)]);
+        rows.extend(stream.accept(&piece, &[]).unwrap().rows().flatten());
+        at += size;
+        if at == features.num_rows() {
+            break;
+        }
+    }
+    rows.extend(stream.finish(&[]).unwrap().rows().flatten());
+    rows
+}
+
+proptest! {
+    #[test]
+    fn a_stream_gives_the_bits_of_the_whole(
+        layers in layers(),
+        frames in 1_usize..60,
+        (chunk, step) in (1_usize..12, 1_usize..4),
+        sizes in proptest::collection::vec(1_usize..20, 1..5),
+    ) {
+        let nnet = tdnn(&layers);
+        let features = features(frames, 5);
+        let options = ForwardOptions::default().with_frame_subsampling_factor(step).with_frames_per_chunk(600);
+        let whole = Network::new(&nnet).unwrap().compute(&features, Ivectors::None, &options).unwrap();
+        prop_assert_eq!(whole.num_rows(), frames.div_ceil(step));
+        let whole: Vec<f32> = whole.rows().flatten().copied().collect();
+        let options = LoopedOptions::default().with_frame_subsampling_factor(step).with_frames_per_chunk(chunk);
+        let network = Arc::new(LoopedNetwork::new(&nnet, &options).unwrap());
+        prop_assert_eq!(pieces(&mut network.stream(), &features, &sizes), whole);
+    }
+
+    #[test]
+    fn streams_in_a_batch_give_their_own_bits(
+        layers in layers(),
+        frames in proptest::collection::vec(0_usize..40, 1..5),
+        chunk in 1_usize..12,
+    ) {
+        let nnet = tdnn(&layers);
+        let options = LoopedOptions::default().with_frames_per_chunk(chunk);
+        let network = Arc::new(LoopedNetwork::new(&nnet, &options).unwrap());
+        let mut streams: Vec<Stream> = frames.iter().map(|_| network.stream()).collect();
+        let inputs: Vec<_> = frames.iter().enumerate().map(|(i, &frames)| features(frames, 1000 * i)).collect();
+        // The last ones begin later.
+        for late in 0..streams.len() {
+            streams[late].push(&inputs[late]).unwrap();
+            streams[late].end();
+            network.advance(&mut streams.iter_mut().collect::<Vec<_>>(), &[]).unwrap();
+        }
+        while network.advance(&mut streams.iter_mut().collect::<Vec<_>>(), &[]).unwrap() > 0 {}
+        for (stream, features) in streams.iter_mut().zip(&inputs) {
+            let mut alone = network.stream();
+            let mut expected: Vec<f32> = alone.accept(features, &[]).unwrap().rows().flatten().copied().collect();
+            expected.extend(alone.finish(&[]).unwrap().rows().flatten());
+            let came: Vec<f32> = stream.take_output().rows().flatten().copied().collect();
+            prop_assert_eq!(came, expected);
+        }
+    }
+}
