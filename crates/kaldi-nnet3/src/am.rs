@@ -12,7 +12,8 @@ use crate::writer::Writer;
 
 /// The part of a `final.mdl` after the transition model: a network, and priors.
 ///
-/// `kaldi_io::TransitionModel::read` reads the part before it and stops where this one begins.
+/// `kaldi_io::transition_model::TransitionModel::read` reads the part before it and stops where
+/// this one begins.
 ///
 /// ```text
 /// TransitionModel::read(&mut file)?;

@@ -43,7 +43,7 @@
 //! | Kaldi | here |
 //! |---|---|
 //! | `Nnet`, `nnet3-copy`, `nnet3-init` on a `.raw` | [`Nnet::read`], [`Nnet::write`] |
-//! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io::TransitionModel` |
+//! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io`'s `TransitionModel` |
 //! | `nnet3-info` | [`Nnet::components`], [`Nnet::config_lines`], [`Network::left_context`] ... |
 //! | `SetBatchnormTestMode`, `SetDropoutTestMode`, `CollapseModel` | [`Network::new`] |
 //! | `NnetSimpleComputationOptions`, `nnet3-compute` | [`ForwardOptions`], [`Network::compute`] |

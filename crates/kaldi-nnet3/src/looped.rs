@@ -8,6 +8,9 @@ use crate::network::Entry;
 use crate::nnet::{Nnet, NodeKind};
 use crate::plan::{Plan, Planner, Request};
 
+/// Rows of each node.
+type ByNode = Vec<Vec<Index>>;
+
 /// Chunks after which the plans must repeat.
 const MAX_CHUNKS: usize = 128;
 
@@ -143,7 +146,7 @@ impl LoopedNetwork {
         let history = self.history()?;
         let mut planner = Planner::new(&self.network.graph);
         let mut plans: Vec<Plan> = Vec::new();
-        let mut held: Vec<Vec<Index>> = Vec::new();
+        let mut held = ByNode::new();
         for chunk in 0..MAX_CHUNKS {
             let number = i32::try_from(chunk).unwrap_or(i32::MAX);
             let keep = |node: usize, index: Index| history.needs(number, node, index);
@@ -161,8 +164,8 @@ impl LoopedNetwork {
     /// Finds which rows each chunk uses of earlier ones, until that repeats.
     fn history(&self) -> Result<History, Error> {
         let mut planner = Planner::new(&self.network.graph);
-        let mut uses: Vec<Vec<Vec<Index>>> = Vec::new();
-        let mut last: Option<(Vec<Vec<Index>>, Vec<Vec<Index>>)> = None;
+        let mut uses: Vec<ByNode> = Vec::new();
+        let mut last: Option<(ByNode, ByNode)> = None;
         let mut same = 0;
         for chunk in 0..MAX_CHUNKS {
             let number = i32::try_from(chunk).unwrap_or(i32::MAX);
@@ -191,9 +194,9 @@ impl LoopedNetwork {
 /// The rows of earlier chunks that chunks use, by node.
 struct History {
     /// Of the first chunks.
-    uses: Vec<Vec<Vec<Index>>>,
+    uses: Vec<ByNode>,
     /// Of the others, where frame 0 is the first one of the chunk.
-    later: Vec<Vec<Index>>,
+    later: ByNode,
     chunk: i32,
 }
 
@@ -217,7 +220,7 @@ impl History {
     }
 }
 
-fn relative(rows: &[Vec<Index>], start: i32) -> Vec<Vec<Index>> {
+fn relative(rows: &[Vec<Index>], start: i32) -> ByNode {
     rows.iter().map(|rows| rows.iter().map(|index| index.later(-start)).collect()).collect()
 }
 
