@@ -151,20 +151,28 @@ impl Stream {
     /// # Errors
     /// [`Error`] for features of another width, and after [`Self::end`].
     pub fn push<S: Storage<Elem = f32>>(&mut self, features: &MatrixBase<S>) -> Result<(), Error> {
-        if features.num_rows() == 0 {
-            return Ok(());
+        if features.num_rows() > 0 {
+            self.network.network.check_width(features.num_cols())?;
         }
-        self.network.network.check_width(features.num_cols())?;
+        features.rows().try_for_each(|row| self.push_row(row))
+    }
+
+    /// Adds a frame without computing.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_row(&mut self, frame: &[f32]) -> Result<(), Error> {
+        self.network.network.check_width(frame.len())?;
         if self.finished {
             return Err(Error::Unsupported { problem: "the stream has ended".into() });
         }
         if self.frames == 0 {
-            let left = self.network.left.unsigned_abs() as usize;
-            self.pending = features.row_data(0).repeat(left);
+            self.pending = frame.repeat(self.network.left.unsigned_abs() as usize);
         }
-        self.frames += features.num_rows();
-        features.rows().for_each(|row| self.pending.extend_from_slice(row));
-        self.last = features.row_data(features.num_rows() - 1).to_vec();
+        self.frames += 1;
+        self.pending.extend_from_slice(frame);
+        self.last.clear();
+        self.last.extend_from_slice(frame);
         Ok(())
     }
 
