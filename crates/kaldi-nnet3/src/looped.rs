@@ -1,7 +1,10 @@
 //! The plans of Kaldi's looped computation: chunk after chunk, where no row is computed twice.
 
+use std::sync::Mutex;
+
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::error::Error;
+use crate::execute::Buffers;
 use crate::explore::{Given, Index};
 use crate::forward::{Network, usize_to_frames};
 use crate::network::Entry;
@@ -50,6 +53,8 @@ pub struct LoopedNetwork {
     pub(crate) step: i32,
     pub(crate) left: i32,
     pub(crate) right: i32,
+    /// Rows of chunks, for all streams: a stream itself has only the rows that it remembers.
+    pub(crate) pool: Mutex<Vec<Buffers>>,
 }
 
 impl LoopedNetwork {
@@ -69,7 +74,8 @@ impl LoopedNetwork {
             Some(_) => plain.with_graph_of(&with_period(nnet, chunk))?,
             None => plain,
         };
-        let mut looped = Self { network, plans: Vec::new(), chunk, step, left, right };
+        let pool = Mutex::default();
+        let mut looped = Self { network, plans: Vec::new(), chunk, step, left, right, pool };
         looped.plans = looped.plan()?;
         Ok(looped)
     }
