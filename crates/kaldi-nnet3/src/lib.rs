@@ -87,3 +87,17 @@ pub use looped::{LoopedNetwork, LoopedOptions};
 pub use nnet::{Nnet, Node, NodeKind, Objective};
 pub use schema::component_types;
 pub use stream::Stream;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Types that threads may share, and types that they may pass on.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Nnet>();
+    is_send_and_sync::<Network>();
+    is_send_and_sync::<LoopedNetwork>();
+    is_send_and_sync::<Stream>();
+};
