@@ -212,8 +212,8 @@ const FOLDERS: &[(&str, &str, RunFolder)] =
 
 type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
 
-/// Runs the groups of [`FOLDERS`] that are here and selected. Returns `true` if one said that it was
-/// left out.
+/// Runs the groups of [`FOLDERS`] that are here and selected. Returns `true` if one said that it
+/// was left out.
 fn run_folders(
     settings: &Settings,
     unused: &mut Vec<&Filter>,

@@ -10,6 +10,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
+use kaldera_base::gemm::{Operand, gemm_fused};
 use kaldi_nnet3::{AcousticModel, LoopedNetwork, LoopedOptions, Matrix, Network, Nnet};
 
 const SMALL: &str = "<Nnet3> \ninput-node name=input dim=2\n\
@@ -33,12 +34,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         network.input_dim(),
         network.output_dim()
     );
+    println!("a product of 768 x 768 x 768: {:.1} G/s", limit() / 1e9);
     let options = LoopedOptions::default().with_frames_per_chunk(24).with_frame_subsampling_factor(3);
     let looped = Arc::new(LoopedNetwork::new(&nnet, &options)?);
     let ivector = vec![0.1; looped.ivector_dim().unwrap_or(0)];
     let frames = 3000;
     let features = Matrix::from_fn(frames, looped.input_dim(), |t, k| ((t * 7 + k * 3) % 11) as f32 - 5.0);
-    for streams in [1, 16] {
+    for streams in [1, 1, 4, 16] {
         let mut all: Vec<_> = (0..streams).map(|_| looped.stream()).collect();
         let started = Instant::now();
         for stream in &mut all {
@@ -57,6 +59,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// Returns the multiply-adds in a second of a product of matrices that stay in the caches.
+fn limit() -> f64 {
+    const SIDE: usize = 768;
+    let values = vec![0.5_f32; SIDE * SIDE];
+    let mut product = vec![0.0_f32; SIDE * SIDE];
+    let operand = Operand { data: &values[..], row_step: SIDE, col_step: 1 };
+    let seconds = (0..5).map(|_| {
+        let started = Instant::now();
+        gemm_fused(SIDE, SIDE, SIDE, 1.0, operand, operand, 0.0, &mut product, SIDE);
+        started.elapsed().as_secs_f64()
+    });
+    SIDE.pow(3) as f64 / seconds.fold(f64::INFINITY, f64::min)
 }
 
 /// Reads a `.raw`, or a `.mdl` from its network on.

@@ -12,7 +12,8 @@ use crate::writer::Writer;
 
 /// The part of a `final.mdl` after the transition model: a network, and priors.
 ///
-/// `kaldi_io::TransitionModel::read` reads the part before it and stops where this one begins.
+/// `kaldi_io::transition_model::TransitionModel::read` reads the part before it and stops where
+/// this one begins.
 ///
 /// ```text
 /// TransitionModel::read(&mut file)?;
@@ -48,6 +49,20 @@ impl AcousticModel {
     #[doc(alias = "Priors")]
     pub fn priors(&self) -> &[f32] {
         self.priors.data()
+    }
+
+    /// Subtracts the logarithms of the priors from a row of the output, if there are any.
+    ///
+    /// # Errors
+    /// [`Error::InputWidth`] if there are priors of another number of columns.
+    pub fn subtract_log_priors(&self, row: &mut [f32]) -> Result<(), Error> {
+        let priors = self.priors();
+        if !priors.is_empty() && priors.len() != row.len() {
+            let (name, expected) = ("priors".to_owned(), row.len());
+            return Err(Error::InputWidth { name, expected, found: priors.len() });
+        }
+        row.iter_mut().zip(priors).for_each(|(x, prior)| *x -= prior.ln());
+        Ok(())
     }
 
     /// Reads a model in binary or text. A header may come first, and the transition model must not.

@@ -16,17 +16,11 @@ impl Buffers {
         Self { nodes: vec![Vec::new(); graph.entries.len()] }
     }
 
-    /// Keeps the rows that a plan keeps, and makes room for its new ones; with `inputs_only`, only
-    /// for rows of inputs.
+    /// Makes room for the rows of a plan; with `inputs_only`, only for rows of inputs.
     pub(crate) fn prepare(&mut self, graph: &Graph, plan: &Plan, inputs_only: bool) {
         for (node, (buffer, rows)) in self.nodes.iter_mut().zip(&plan.nodes).enumerate() {
-            let width = graph.widths[node];
-            for (to, &from) in rows.kept.iter().enumerate() {
-                let from = from as usize * width;
-                buffer.copy_within(from..from + width, to * width);
-            }
             if !inputs_only || matches!(graph.entries[node], Entry::Input) {
-                buffer.resize((rows.kept.len() + rows.new) * width, 0.0);
+                buffer.resize((rows.kept.len() + rows.new) * graph.widths[node], 0.0);
             }
         }
     }

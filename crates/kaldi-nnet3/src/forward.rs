@@ -184,6 +184,9 @@ impl Network {
         ivectors: Ivectors<'_>,
         options: &ForwardOptions,
     ) -> Result<Matrix<f32>, Error> {
+        if features.num_rows() == 0 {
+            return Ok(Matrix::default());
+        }
         self.check_width(features.num_cols())?;
         let step = usize_to_frames("frame_subsampling_factor", options.frame_subsampling_factor.max(1))?;
         let chunk = self.chunk_frames(options.frames_per_chunk, options.frame_subsampling_factor)?;

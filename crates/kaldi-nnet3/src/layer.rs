@@ -362,7 +362,7 @@ impl Values<'_> {
         let bias = self.vector("BiasParams")?;
         let blocks = self.size("NumBlocks", 1)?;
         let (outputs, width) = (weights.num_rows(), weights.num_cols());
-        if outputs % blocks != 0 || bias.len() != outputs {
+        if !outputs.is_multiple_of(blocks) || bias.len() != outputs {
             return Err(format!("{blocks} blocks with {outputs} rows of weights and {} of bias", bias.len()));
         }
         let height = outputs / blocks;
@@ -378,7 +378,7 @@ impl Values<'_> {
         let block = scale.len().max(offset.len());
         let dim = dim.unwrap_or(block);
         let fits = |values: &[f32]| values.is_empty() || values.len() == block;
-        if block == 0 || dim % block != 0 || !fits(&scale) || !fits(&offset) {
+        if block == 0 || !dim.is_multiple_of(block) || !fits(&scale) || !fits(&offset) {
             return Err(format!("{} scales and {} offsets for {dim} columns", scale.len(), offset.len()));
         }
         let wide = |values: Vec<f32>, default: f32| match values.is_empty() {
@@ -408,7 +408,7 @@ impl Values<'_> {
         let name = if self.0.int("InputDim").is_some() { "InputDim" } else { "Dim" };
         let dim = self.size(name, 1)?;
         let block = self.0.int("BlockDim").map_or(Ok(dim), |_| self.size("BlockDim", 1))?;
-        if dim % block != 0 {
+        if !dim.is_multiple_of(block) {
             return Err(format!("{dim} columns are no multiple of {block}"));
         }
         let target_rms = self.0.real("TargetRms").unwrap_or(1.0);

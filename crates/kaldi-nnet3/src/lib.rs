@@ -43,7 +43,7 @@
 //! | Kaldi | here |
 //! |---|---|
 //! | `Nnet`, `nnet3-copy`, `nnet3-init` on a `.raw` | [`Nnet::read`], [`Nnet::write`] |
-//! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io::TransitionModel` |
+//! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io`'s `TransitionModel` |
 //! | `nnet3-info` | [`Nnet::components`], [`Nnet::config_lines`], [`Network::left_context`] ... |
 //! | `SetBatchnormTestMode`, `SetDropoutTestMode`, `CollapseModel` | [`Network::new`] |
 //! | `NnetSimpleComputationOptions`, `nnet3-compute` | [`ForwardOptions`], [`Network::compute`] |
@@ -87,3 +87,17 @@ pub use looped::{LoopedNetwork, LoopedOptions};
 pub use nnet::{Nnet, Node, NodeKind, Objective};
 pub use schema::component_types;
 pub use stream::Stream;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Types that threads may share, and types that they may pass on.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Nnet>();
+    is_send_and_sync::<Network>();
+    is_send_and_sync::<LoopedNetwork>();
+    is_send_and_sync::<Stream>();
+};

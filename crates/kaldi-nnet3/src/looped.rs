@@ -1,12 +1,18 @@
 //! The plans of Kaldi's looped computation: chunk after chunk, where no row is computed twice.
 
+use std::sync::Mutex;
+
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::error::Error;
+use crate::execute::Buffers;
 use crate::explore::{Given, Index};
 use crate::forward::{Network, usize_to_frames};
 use crate::network::Entry;
 use crate::nnet::{Nnet, NodeKind};
 use crate::plan::{Plan, Planner, Request};
+
+/// Rows of each node.
+type ByNode = Vec<Vec<Index>>;
 
 /// Chunks after which the plans must repeat.
 const MAX_CHUNKS: usize = 128;
@@ -47,6 +53,8 @@ pub struct LoopedNetwork {
     pub(crate) step: i32,
     pub(crate) left: i32,
     pub(crate) right: i32,
+    /// Rows of chunks, for all streams: a stream itself has only the rows that it remembers.
+    pub(crate) pool: Mutex<Vec<Buffers>>,
 }
 
 impl LoopedNetwork {
@@ -66,7 +74,8 @@ impl LoopedNetwork {
             Some(_) => plain.with_graph_of(&with_period(nnet, chunk))?,
             None => plain,
         };
-        let mut looped = Self { network, plans: Vec::new(), chunk, step, left, right };
+        let pool = Mutex::default();
+        let mut looped = Self { network, plans: Vec::new(), chunk, step, left, right, pool };
         looped.plans = looped.plan()?;
         Ok(looped)
     }
@@ -143,7 +152,7 @@ impl LoopedNetwork {
         let history = self.history()?;
         let mut planner = Planner::new(&self.network.graph);
         let mut plans: Vec<Plan> = Vec::new();
-        let mut held: Vec<Vec<Index>> = Vec::new();
+        let mut held = ByNode::new();
         for chunk in 0..MAX_CHUNKS {
             let number = i32::try_from(chunk).unwrap_or(i32::MAX);
             let keep = |node: usize, index: Index| history.needs(number, node, index);
@@ -161,8 +170,8 @@ impl LoopedNetwork {
     /// Finds which rows each chunk uses of earlier ones, until that repeats.
     fn history(&self) -> Result<History, Error> {
         let mut planner = Planner::new(&self.network.graph);
-        let mut uses: Vec<Vec<Vec<Index>>> = Vec::new();
-        let mut last: Option<(Vec<Vec<Index>>, Vec<Vec<Index>>)> = None;
+        let mut uses: Vec<ByNode> = Vec::new();
+        let mut last: Option<(ByNode, ByNode)> = None;
         let mut same = 0;
         for chunk in 0..MAX_CHUNKS {
             let number = i32::try_from(chunk).unwrap_or(i32::MAX);
@@ -191,9 +200,9 @@ impl LoopedNetwork {
 /// The rows of earlier chunks that chunks use, by node.
 struct History {
     /// Of the first chunks.
-    uses: Vec<Vec<Vec<Index>>>,
+    uses: Vec<ByNode>,
     /// Of the others, where frame 0 is the first one of the chunk.
-    later: Vec<Vec<Index>>,
+    later: ByNode,
     chunk: i32,
 }
 
@@ -217,7 +226,7 @@ impl History {
     }
 }
 
-fn relative(rows: &[Vec<Index>], start: i32) -> Vec<Vec<Index>> {
+fn relative(rows: &[Vec<Index>], start: i32) -> ByNode {
     rows.iter().map(|rows| rows.iter().map(|index| index.later(-start)).collect()).collect()
 }
 

@@ -14,7 +14,7 @@ const DEPTH: usize = 256;
 /// Multiply-adds that are worth a thread: a millisecond.
 const TASK: usize = 1 << 25;
 /// Rows whose results stay in the second cache.
-const ROWS: usize = 96;
+const ROWS: usize = 128;
 
 /// The matrix of y = W x + b.
 #[derive(Clone, Debug)]

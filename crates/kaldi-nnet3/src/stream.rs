@@ -1,12 +1,15 @@
 //! Streams: features come in, and rows of the output go out as soon as a chunk is complete.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
 use crate::error::Error;
 use crate::execute::{Buffers, execute};
 use crate::looped::LoopedNetwork;
+
+/// Most buffers that are kept for the next chunks.
+const MAX_POOL: usize = 64;
 
 /// A stream of features through a network.
 ///
@@ -15,7 +18,8 @@ use crate::looped::LoopedNetwork;
 #[derive(Clone, Debug)]
 pub struct Stream {
     network: Arc<LoopedNetwork>,
-    buffers: Buffers,
+    /// Rows of earlier chunks that the next chunk needs, by node.
+    kept: Vec<Vec<f32>>,
     /// Rows of chunks that are not computed.
     pending: Vec<f32>,
     /// Number of frames that came in.
@@ -36,7 +40,7 @@ impl LoopedNetwork {
     pub fn stream(self: &Arc<Self>) -> Stream {
         Stream {
             network: Arc::clone(self),
-            buffers: Buffers::new(&self.network.graph),
+            kept: vec![Vec::new(); self.network.graph.entries.len()],
             pending: Vec::new(),
             frames: 0,
             chunks: 0,
@@ -87,26 +91,34 @@ impl LoopedNetwork {
     fn compute(&self, streams: &mut [(&mut Stream, &[f32])]) {
         let graph = &self.network.graph;
         let Some((first, _)) = streams.first() else { return };
-        let plan = self.plan_of(first.chunks);
-        for (stream, ivector) in &mut *streams {
-            stream.buffers.prepare(graph, plan, false);
+        let (plan, next) = (self.plan_of(first.chunks), self.plan_of(first.chunks + 1));
+        let mut work = self.take_buffers(streams.len());
+        for ((stream, ivector), work) in streams.iter_mut().zip(&mut work) {
+            work.prepare(graph, plan, false);
+            for (rows, kept) in work.nodes.iter_mut().zip(&stream.kept) {
+                rows[..kept.len()].copy_from_slice(kept);
+            }
             let (node, width) = self.network.input;
             let values = self.frames_of(stream.chunks) * width;
-            let kept = plan.nodes[node].kept.len() * width;
-            stream.buffers.nodes[node][kept..].copy_from_slice(&stream.pending[..values]);
+            work.nodes[node][stream.kept[node].len()..].copy_from_slice(&stream.pending[..values]);
             stream.pending.drain(..values);
             if let Some((node, width)) = self.network.ivector {
-                let kept = plan.nodes[node].kept.len() * width;
-                let new = &mut stream.buffers.nodes[node][kept..];
+                let new = &mut work.nodes[node][stream.kept[node].len()..];
                 new.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(ivector));
             }
         }
-        let mut buffers: Vec<&mut Buffers> = streams.iter_mut().map(|(stream, _)| &mut stream.buffers).collect();
-        execute(graph, plan, &mut buffers, false);
-        for (stream, _) in streams {
+        execute(graph, plan, &mut work.iter_mut().collect::<Vec<_>>(), false);
+        for ((stream, _), work) in streams.iter_mut().zip(&work) {
             stream.chunks += 1;
+            for (node, kept) in stream.kept.iter_mut().enumerate() {
+                let width = graph.widths[node];
+                kept.clear();
+                for &row in &next.nodes[node].kept {
+                    kept.extend_from_slice(&work.nodes[node][row as usize * width..][..width]);
+                }
+            }
             let before = stream.output.len();
-            self.network.take_outputs(plan, &stream.buffers, &mut stream.output);
+            self.network.take_outputs(plan, work, &mut stream.output);
             let width = self.output_dim();
             let rows = (stream.output.len() - before) / width;
             // Rows after the last frame are of copies of it.
@@ -114,6 +126,23 @@ impl LoopedNetwork {
             stream.rows += rows.min(most);
             stream.output.truncate(before + rows.min(most) * width);
         }
+        self.give_buffers(work);
+    }
+
+    /// Takes buffers that were used before, or new ones.
+    fn take_buffers(&self, count: usize) -> Vec<Buffers> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = pool.len().saturating_sub(count);
+        let mut taken = pool.split_off(from);
+        drop(pool);
+        taken.resize_with(count, || Buffers::new(&self.network.graph));
+        taken
+    }
+
+    fn give_buffers(&self, buffers: Vec<Buffers>) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.extend(buffers);
+        pool.truncate(MAX_POOL);
     }
 }
 
@@ -151,20 +180,28 @@ impl Stream {
     /// # Errors
     /// [`Error`] for features of another width, and after [`Self::end`].
     pub fn push<S: Storage<Elem = f32>>(&mut self, features: &MatrixBase<S>) -> Result<(), Error> {
-        if features.num_rows() == 0 {
-            return Ok(());
+        if features.num_rows() > 0 {
+            self.network.network.check_width(features.num_cols())?;
         }
-        self.network.network.check_width(features.num_cols())?;
+        features.rows().try_for_each(|row| self.push_row(row))
+    }
+
+    /// Adds a frame without computing.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_row(&mut self, frame: &[f32]) -> Result<(), Error> {
+        self.network.network.check_width(frame.len())?;
         if self.finished {
             return Err(Error::Unsupported { problem: "the stream has ended".into() });
         }
         if self.frames == 0 {
-            let left = self.network.left.unsigned_abs() as usize;
-            self.pending = features.row_data(0).repeat(left);
+            self.pending = frame.repeat(self.network.left.unsigned_abs() as usize);
         }
-        self.frames += features.num_rows();
-        features.rows().for_each(|row| self.pending.extend_from_slice(row));
-        self.last = features.row_data(features.num_rows() - 1).to_vec();
+        self.frames += 1;
+        self.pending.extend_from_slice(frame);
+        self.last.clear();
+        self.last.extend_from_slice(frame);
         Ok(())
     }
 

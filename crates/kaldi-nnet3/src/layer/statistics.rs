@@ -67,7 +67,7 @@ impl Values<'_> {
             return Err(format!("contexts of {left} and {right} frames are no multiples of {step}"));
         }
         let (log_counts, stddevs) = (self.size("NumLogCountFeatures", 0)?, self.bool("OutputStddevs")?);
-        if stddevs && (inputs - 1) % 2 != 0 {
+        if stddevs && !(inputs - 1).is_multiple_of(2) {
             return Err(format!("{inputs} columns are no count, sums and squares"));
         }
         let pooling = Pooling { log_counts, stddevs, floor: self.real("VarianceFloor")? };

@@ -125,3 +125,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_block_has_the_ivector_of_the_chunk_in_which_it_came_in() {
+    // A frame, two frames later, and an i-vector of one number.
+    let text = "<Nnet3> \ninput-node name=input dim=1\ninput-node name=ivector dim=1\n\
+        component-node name=c component=c input=Append(Offset(input, 2), ReplaceIndex(ivector, t, 0))\n\
+        output-node name=output input=c objective=linear\n\n\
+        <NumComponents> 1 \n<ComponentName> c <NoOpComponent> <Dim> 2 <BackpropScale> 1 </NoOpComponent> \n</Nnet3> ";
+    let nnet = Nnet::read(&mut text.as_bytes()).unwrap();
+    let network = Arc::new(LoopedNetwork::new(&nnet, &LoopedOptions::default().with_frames_per_chunk(4)).unwrap());
+    let mut stream = network.stream();
+    assert_eq!(stream.frames_to_chunk(), 6);
+    stream.push(&Matrix::from_fn(13, 1, |t, _| t as f32)).unwrap();
+    assert!(network.advance(&mut [&mut stream], &[]).is_err(), "without an i-vector");
+    stream.end();
+    let mut chunk = 0.0;
+    while stream.ready() {
+        chunk += 1.0;
+        assert_eq!(network.advance(&mut [&mut stream], &[&[chunk][..]]).unwrap(), 1);
+    }
+    let output = stream.take_output();
+    let column = |column: usize| output.rows().map(|row| row[column]).collect::<Vec<_>>();
+    // Frames 12 and later are copies of the last.
+    assert_eq!(column(0), [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 12.0, 12.0]);
+    // The second block begins with frame 4, which the first chunk has as its right context.
+    assert_eq!(column(1), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 3.0]);
+    // One i-vector for all in a whole utterance.
+    let features = Matrix::from_fn(3, 1, |t, _| t as f32);
+    let whole = Network::new(&nnet).unwrap();
+    let rows = whole.compute(&features, Ivectors::One(&[7.0]), &ForwardOptions::default()).unwrap();
+    assert_eq!(rows, Matrix::from_vec(3, 2, vec![2.0, 7.0, 2.0, 7.0, 2.0, 7.0]).unwrap());
+    assert!(whole.compute(&features, Ivectors::None, &ForwardOptions::default()).is_err());
+}
+
+#[test]
+fn a_stream_without_frames_has_no_rows() {
+    let network = Arc::new(LoopedNetwork::new(&tdnn(&[(vec![0], false)]), &LoopedOptions::default()).unwrap());
+    let mut stream = network.stream();
+    assert_eq!(stream.finish(&[]).unwrap().num_rows(), 0);
+    let mut stream = network.stream();
+    assert!(stream.accept(&Matrix::zeros(2, INPUTS + 1), &[]).is_err());
+    stream.accept(&features(1, 0), &[]).unwrap();
+    assert_eq!(stream.finish(&[]).unwrap().num_rows(), 1);
+    assert!(stream.accept(&features(1, 0), &[]).is_err(), "after its end");
+}
