@@ -15,5 +15,6 @@ mod k2;
 mod lattice;
 mod look_ahead;
 mod ngram;
+mod on_demand;
 mod openfst;
 mod paths;
