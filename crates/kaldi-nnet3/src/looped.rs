@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
+use crate::buffers::Buffers;
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::error::Error;
-use crate::execute::Buffers;
 use crate::explore::{Given, Index};
 use crate::forward::{Network, usize_to_frames};
 use crate::network::Entry;
