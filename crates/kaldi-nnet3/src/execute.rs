@@ -14,8 +14,8 @@ enum Input<'a> {
     Sums { values: Vec<f32>, width: usize },
 }
 
-/// Computes a plan for streams whose buffers have the rows of inputs. Of the rows that no later unit
-/// needs, those stay that the plan `next` keeps.
+/// Computes a plan for streams whose buffers have the rows of inputs. Of the rows that no later
+/// unit needs, those stay that the plan `next` keeps.
 pub(crate) fn execute(graph: &Graph, plan: &Plan, next: Option<&Plan>, streams: &mut [&mut Buffers]) {
     for (unit, last) in plan.units.iter().zip(&plan.last_uses) {
         let Entry::Computed { layer, .. } = &graph.entries[unit.node] else { continue };
