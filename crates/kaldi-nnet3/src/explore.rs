@@ -111,8 +111,8 @@ enum State {
     Open,
 }
 
-/// Rows of windows that may be looked at for the plans of a network: about a second.
-pub(crate) const MAX_LOOKS: u64 = 1 << 24;
+/// Rows of windows that may be looked at for the plans of a network: a fraction of a second.
+pub(crate) const MAX_LOOKS: u64 = 1 << 22;
 
 /// Frames beyond the given ones that may be looked at.
 const REACH: i32 = 1 << 14;
