@@ -255,12 +255,6 @@ impl Network {
         (self.left_context, self.right_context)
     }
 
-    /// Returns this network with the functions and descriptors of another one of the same nodes.
-    pub(crate) fn with_graph_of(self, nnet: &Nnet) -> Result<Self, Error> {
-        let graph = Graph::new(nnet, "output")?;
-        Ok(Self { graph, ..self })
-    }
-
     pub(crate) fn check_width(&self, found: usize) -> Result<(), Error> {
         match found == self.input.1 {
             true => Ok(()),
