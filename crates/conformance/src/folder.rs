@@ -9,7 +9,7 @@ use crate::Error;
 const COMPANIONS: &[&str] = &["kaldi/precision.json"];
 
 /// Folders of files that are cases themselves: the name, and the folder.
-const FOLDERS: &[(&str, &str)] = &[("fst_types/read", "fst_types")];
+const FOLDERS: &[(&str, &str)] = &[("fst_types/read", "fst_types"), ("fst_types/lookahead", "fst_types/lookahead")];
 
 /// Sets whose answers are arrays of stages; their JSON files are no files of cases.
 const STAGED: &[&str] = &["vosk"];

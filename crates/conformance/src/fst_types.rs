@@ -1,23 +1,33 @@
-//! OpenFst's file types: `fst_types/read`.
+//! OpenFst's file types, `fst_types/read`, and composition with look-ahead, `fst_types/lookahead`.
 //!
 //! The cases are files `TYPE/N.fst`, beside `N.print` and `N.info`, the output of fstprint and
-//! fstinfo. The folder keeps some numbers for acceptance; cases are the files that are there.
+//! fstinfo; and `lookahead/N.left.fst` with `N.right.fst`, whose composition `N.composed.unconnected`
+//! holds, with all states and arcs that look-ahead visits. The folder keeps some numbers for
+//! acceptance; cases are the files that are there.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use fsa::io::{OpenFstBinary, SymbolTable, TransducerFile};
-use fsa::{EPSILON, LabelReach, Transducer};
+use fsa::on_demand::{Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon};
+use fsa::{EPSILON, LabelReach, Limits, Transducer};
 use serde_json::json;
 
 use crate::case_file::{Case, Damage};
 use crate::verdict::{Differences, Stop, caught};
 use crate::{Error, Settings, Verdict};
 
-/// Returns a case for each file in the folder of a type.
+/// Returns a case for each file in the folder of a type, or for each left side in `lookahead`.
 pub(crate) fn cases(folder: &Path) -> Result<Vec<Case>, Damage> {
     let mut ids = Vec::new();
+    if folder.ends_with("lookahead") {
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            ids.extend(name.to_str().and_then(|name| name.strip_suffix(".left.fst")).map(str::to_owned));
+        }
+        return Ok(made(ids));
+    }
     for entry in fs::read_dir(folder)? {
         let kind = entry?.path();
         if !kind.is_dir() || kind.ends_with("lookahead") {
@@ -31,9 +41,13 @@ pub(crate) fn cases(folder: &Path) -> Result<Vec<Case>, Damage> {
             }
         }
     }
+    Ok(made(ids))
+}
+
+fn made(mut ids: Vec<String>) -> Vec<Case> {
     ids.sort();
     let case = |id: String| Case { names: id.split('/').next().map(str::to_owned).into_iter().collect(), value: json!({}), id };
-    Ok(ids.into_iter().map(case).collect())
+    ids.into_iter().map(case).collect()
 }
 
 /// Reads each file and compares it with the output of fstprint.
@@ -47,7 +61,8 @@ fn read(folder: &Path, id: &str) -> Result<Verdict, Stop> {
     let bytes = file("fst")?;
     let came = TransducerFile::read(&bytes)?;
     let mut differences = Differences::default();
-    compare_print(&String::from_utf8(file("print")?)?, &came, &mut differences);
+    let symbols = [&came.input_symbols, &came.output_symbols];
+    compare_print(&String::from_utf8(file("print")?)?, &came.transducer, symbols, &mut differences);
     let info = String::from_utf8(file("info")?)?;
     let counts = [("# of states", came.transducer.num_states()), ("# of arcs", came.transducer.num_arcs())];
     for (what, found) in counts {
@@ -67,6 +82,25 @@ fn read(folder: &Path, id: &str) -> Result<Verdict, Stop> {
     differences.verdict()
 }
 
+/// Composes both sides and compares all states and arcs, in their order.
+pub(crate) fn run_look_ahead(_: &Settings, folder: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    let judge = |case: &Case| caught(|| look_ahead(folder, &case.id)).unwrap_or_else(|stop| stop.verdict(""));
+    Ok(cases.iter().map(judge).collect())
+}
+
+fn look_ahead(folder: &Path, id: &str) -> Result<Verdict, Stop> {
+    let left = TransducerFile::open(folder.join(format!("{id}.left.fst")))?;
+    let right = TransducerFile::open(folder.join(format!("{id}.right.fst")))?;
+    let reach = left.label_reach.ok_or_else(|| Stop::Damaged("no labels to look ahead for".into()))?;
+    let lexicon = LookAheadLexicon::new(left.transducer, reach)?;
+    let grammar = LookAheadGrammar::new(right.transducer)?;
+    let composition = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default());
+    let mut differences = Differences::default();
+    let print = fs::read_to_string(folder.join(format!("{id}.composed.unconnected")))?;
+    compare_print(&print, &composition.compose(Limits::default())?, [&left.input_symbols, &right.output_symbols], &mut differences);
+    differences.verdict()
+}
+
 fn states(transducer: &Transducer) -> impl Iterator<Item = u32> {
     (0..).take(transducer.num_states())
 }
@@ -75,10 +109,9 @@ fn states(transducer: &Transducer) -> impl Iterator<Item = u32> {
 type Line = (Vec<String>, f32);
 
 /// Compares with the lines of fstprint, whose costs are exact: the states in order, the start first.
-pub(crate) fn compare_print(text: &str, came: &TransducerFile, differences: &mut Differences) {
+fn compare_print(text: &str, it: &Transducer, symbols: [&Option<SymbolTable>; 2], differences: &mut Differences) {
     let expected: Vec<Line> = text.lines().map(|line| line_of(line.split('\t').map(str::to_owned).collect())).collect();
     let mut lines = Vec::new();
-    let it = &came.transducer;
     let symbol = |symbols: &Option<SymbolTable>, label: i32| match symbols.as_ref().and_then(|it| it.get(label)) {
         Some(symbol) => symbol.to_owned(),
         None => label.to_string(),
@@ -86,7 +119,7 @@ pub(crate) fn compare_print(text: &str, came: &TransducerFile, differences: &mut
     let start = it.start();
     for state in start.into_iter().chain(states(it).filter(|&state| Some(state) != start)) {
         for arc in it.arcs(state) {
-            let labels = [symbol(&came.input_symbols, arc.ilabel), symbol(&came.output_symbols, arc.olabel)];
+            let labels = [symbol(symbols[0], arc.ilabel), symbol(symbols[1], arc.olabel)];
             let [input, output] = labels;
             lines.push((vec![state.to_string(), arc.dest.to_string(), input, output], arc.cost));
         }

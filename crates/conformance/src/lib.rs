@@ -198,6 +198,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "wer/trn.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::trn)),
         "openfst/openfst.json" => Each(|case, _| verdict::judge(|| openfst::run(case))),
         "fst_types/read" => All(fst_types::run_read),
+        "fst_types/lookahead" => All(fst_types::run_look_ahead),
         _ if set == "ndarray" => Each(|case, _| ndarray::judge(case)),
         // The code of other files of these sets is still to be written.
         _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Each(|_, _| Verdict::NotRun),

@@ -36,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     println!("a product of 768 x 768 x 768: {:.1} G/s", limit() / 1e9);
     let options = LoopedOptions::default().with_frames_per_chunk(24).with_frame_subsampling_factor(3);
+    let started = Instant::now();
     let looped = Arc::new(LoopedNetwork::new(&nnet, &options)?);
+    println!("prepared in {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
     let ivector = vec![0.1; looped.ivector_dim().unwrap_or(0)];
     let frames = 3000;
     let features = Matrix::from_fn(frames, looped.input_dim(), |t, k| ((t * 7 + k * 3) % 11) as f32 - 5.0);

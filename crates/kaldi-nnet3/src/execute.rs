@@ -1,34 +1,10 @@
 //! Computes the rows of a plan, for one stream or for several at once.
 
+use crate::buffers::Buffers;
 use crate::explore::MISSING;
 use crate::layer::{Function, Layer, extract, repeat};
 use crate::network::{Entry, Graph};
 use crate::plan::{Part, Plan, Unit};
-
-/// The rows of each node, of one stream.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Buffers {
-    pub(crate) nodes: Vec<Vec<f32>>,
-}
-
-impl Buffers {
-    pub(crate) fn new(graph: &Graph) -> Self {
-        Self { nodes: vec![Vec::new(); graph.entries.len()] }
-    }
-
-    /// Makes room for the rows of a plan; with `inputs_only`, only for rows of inputs.
-    pub(crate) fn prepare(&mut self, graph: &Graph, plan: &Plan, inputs_only: bool) {
-        for (node, (buffer, rows)) in self.nodes.iter_mut().zip(&plan.nodes).enumerate() {
-            if !inputs_only || matches!(graph.entries[node], Entry::Input) {
-                buffer.resize((rows.kept.len() + rows.new) * graph.widths[node], 0.0);
-            }
-        }
-    }
-
-    fn row(&self, node: usize, row: usize, width: usize) -> &[f32] {
-        &self.nodes[node][row * width..][..width]
-    }
-}
 
 /// Input rows of a unit, of all streams.
 enum Input<'a> {
@@ -38,23 +14,26 @@ enum Input<'a> {
     Sums { values: Vec<f32>, width: usize },
 }
 
-/// Computes a plan for streams whose buffers are prepared and have the input rows. With `free`,
-/// rows are dropped when no later unit needs them.
-pub(crate) fn execute(graph: &Graph, plan: &Plan, streams: &mut [&mut Buffers], free: bool) {
+/// Computes a plan for streams whose buffers have the rows of inputs. Of the rows that no later
+/// unit needs, those stay that the plan `next` keeps.
+pub(crate) fn execute(graph: &Graph, plan: &Plan, next: Option<&Plan>, streams: &mut [&mut Buffers]) {
     for (unit, last) in plan.units.iter().zip(&plan.last_uses) {
         let Entry::Computed { layer, .. } = &graph.entries[unit.node] else { continue };
-        let rows = &plan.nodes[unit.node];
-        run(graph, layer, unit, rows.kept.len() + rows.new, streams);
-        if free {
-            for &node in last {
-                streams.iter_mut().for_each(|stream| stream.nodes[node] = Vec::new());
-            }
+        for stream in &mut *streams {
+            // Rows of earlier chunks may be needed before a node has new ones.
+            let terms = unit.slots.iter().flatten().flat_map(|part| &part.terms);
+            terms.for_each(|term| stream.open(graph, plan, term.node));
+            stream.open(graph, plan, unit.node);
+        }
+        run(graph, layer, unit, streams);
+        for stream in &mut *streams {
+            last.iter().for_each(|&node| stream.close(graph, node, next));
         }
     }
 }
 
-/// Computes a unit, of a node of `rows` rows.
-fn run(graph: &Graph, layer: &Layer, unit: &Unit, rows: usize, streams: &mut [&mut Buffers]) {
+/// Computes a unit.
+fn run(graph: &Graph, layer: &Layer, unit: &Unit, streams: &mut [&mut Buffers]) {
     // Sums first, and rows of the node itself, as its buffer is taken away then.
     let inputs: Vec<Vec<Input<'_>>> = unit
         .slots
@@ -64,7 +43,6 @@ fn run(graph: &Graph, layer: &Layer, unit: &Unit, rows: usize, streams: &mut [&m
     let width = layer.outputs;
     let mut own: Vec<Vec<f32>> =
         streams.iter_mut().map(|stream| std::mem::take(&mut stream.nodes[unit.node])).collect();
-    own.iter_mut().for_each(|buffer| buffer.resize(rows * width, 0.0));
     let range = unit.first * width..(unit.first + unit.count) * width;
     let mut y: Vec<&mut [f32]> =
         own.iter_mut().flat_map(|buffer| buffer[range.clone()].chunks_exact_mut(width)).collect();

@@ -1,5 +1,7 @@
 //! Finds the rows that can be computed from the rows that are given.
 
+use std::cell::Cell;
+
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::layer::Times;
 use crate::network::{Entry, Graph};
@@ -109,6 +111,9 @@ enum State {
     Open,
 }
 
+/// Rows of windows that may be looked at for the plans of a network: a fraction of a second.
+pub(crate) const MAX_LOOKS: u64 = 1 << 22;
+
 /// Frames beyond the given ones that may be looked at.
 const REACH: i32 = 1 << 14;
 
@@ -122,6 +127,8 @@ pub(crate) struct Explorer<'g> {
     states: Vec<Grid<State>>,
     /// Frames between which an answer is looked for.
     bounds: (i32, i32),
+    /// Number of rows of windows that were looked at.
+    looks: Cell<u64>,
 }
 
 /// Stands for a row that is not there.
@@ -136,6 +143,7 @@ impl<'g> Explorer<'g> {
             rows: vec![Grid::new(MISSING); count],
             states: vec![Grid::new(State::Unknown); count],
             bounds: (0, 0),
+            looks: Cell::new(0),
         }
     }
 
@@ -186,15 +194,10 @@ impl<'g> Explorer<'g> {
         }
     }
 
-    fn check_node(&self, node: usize, index: Index) -> Answer {
+    /// Answers whether a row can be computed. The first `passed` rows of a window are known not to
+    /// be there.
+    fn check_node(&self, node: usize, index: Index, passed: &mut usize) -> Answer {
         let Entry::Computed { layer, input } = &self.graph.entries[node] else { return self.state(node, index) };
-        let any = |mut indexes: Box<dyn Iterator<Item = Index>>| {
-            let found = indexes.find_map(|index| match self.check(input, index) {
-                Answer::No => None,
-                answer => Some(answer),
-            });
-            found.unwrap_or(Answer::No)
-        };
         match &layer.times {
             Times::None => Answer::Yes,
             Times::Same => self.check(input, index),
@@ -204,11 +207,34 @@ impl<'g> Explorer<'g> {
                 answers.find(|answer| *answer != Answer::Yes).unwrap_or(Answer::Yes)
             }
             Times::Divided(parts) => self.check(input, Index { x: index.x.div_euclid(*parts), ..index }),
-            times => match window(times, index) {
-                Some(indexes) => any(Box::new(indexes)),
-                None => Answer::No,
-            },
+            times => {
+                let indexes = window(times, index).into_iter().flatten().skip(*passed);
+                for index in indexes.take_while(|_| self.look()) {
+                    match self.check(input, index) {
+                        Answer::No => *passed += 1,
+                        answer => return answer,
+                    }
+                }
+                Answer::No
+            }
         }
+    }
+
+    /// Counts a row of a window; `false` if there were too many.
+    fn look(&self) -> bool {
+        self.looks.set(self.looks.get() + 1);
+        !self.is_exhausted()
+    }
+
+    /// Returns the number of rows of windows that were looked at.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.get()
+    }
+
+    /// Returns `true` if so many rows of windows were looked at that the answers since are of no
+    /// use.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.looks.get() > MAX_LOOKS
     }
 
     /// Returns `true` if a row of a node can be computed.
@@ -225,13 +251,14 @@ impl<'g> Explorer<'g> {
 
     /// Finds the answer for a row, with a stack of its own, as networks are deep in time.
     fn settle(&mut self, node: usize, index: Index) {
-        let mut open = vec![(node, index)];
+        let mut open = vec![(node, index, 0)];
         self.states[node].set(index, State::Open);
-        while let Some(&(node, index)) = open.last() {
-            let state = match self.check_node(node, index) {
+        while let Some((node, index, passed)) = open.last_mut() {
+            let (node, index) = (*node, *index);
+            let state = match self.check_node(node, index, passed) {
                 Answer::Needs(node, index) => {
                     self.states[node].set(index, State::Open);
-                    open.push((node, index));
+                    open.push((node, index, 0));
                     continue;
                 }
                 Answer::Yes => State::Computable,
@@ -286,13 +313,19 @@ impl<'g> Explorer<'g> {
     pub(crate) fn input_indexes(&mut self, node: usize, index: Index) -> Vec<Option<Index>> {
         let graph = self.graph;
         let Entry::Computed { layer, input } = &graph.entries[node] else { return Vec::new() };
-        let mut there = |index| self.holds(input, index).then_some(index);
         match &layer.times {
             Times::None => Vec::new(),
             Times::Same => vec![Some(index)],
-            Times::Offsets(offsets) => offsets.iter().map(|&(offset, _)| there(index.later(offset))).collect(),
+            Times::Offsets(offsets) => {
+                let indexes = offsets.iter().map(|&(offset, _)| index.later(offset));
+                indexes.map(|index| self.holds(input, index).then_some(index)).collect()
+            }
             Times::Divided(parts) => vec![Some(Index { x: index.x.div_euclid(*parts), ..index })],
-            times => window(times, index).into_iter().flatten().filter_map(|index| there(index).map(Some)).collect(),
+            times => {
+                let indexes: Vec<Index> =
+                    window(times, index).into_iter().flatten().take_while(|_| self.look()).collect();
+                indexes.into_iter().filter_map(|index| self.holds(input, index).then_some(Some(index))).collect()
+            }
         }
     }
 }

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
+use crate::buffers::Buffers;
 use crate::error::Error;
-use crate::execute::{Buffers, execute};
-use crate::explore::{Explorer, Given, Index};
+use crate::execute::execute;
+use crate::explore::{Explorer, Given, Index, MAX_LOOKS};
 use crate::network::{Entry, Graph};
 use crate::nnet::Nnet;
-use crate::plan::{Plan, Planner, Request};
+use crate::plan::{Plan, Planner, Request, TOO_LONG};
 
 /// The name of the input of features in a network for recognition.
 const INPUT: &str = "input";
@@ -195,6 +196,7 @@ impl Network {
         let mut result = Vec::with_capacity(features.num_rows().div_ceil(step as usize) * self.output_dim());
         let per_chunk = chunk / step;
         let extra = |value: usize| usize_to_frames("an extra context", value);
+        let mut buffers = Buffers::new(&self.graph);
         let mut start = 0;
         while start < outputs {
             let count = per_chunk.min(outputs - start);
@@ -205,18 +207,18 @@ impl Network {
             let first = start * step;
             let shape = Shape { from: -left, to: (count - 1) * step + right + 1, outputs: count, step };
             let ivector = self.ivector_at(ivectors, first, (count - 1) * step)?;
-            let mut buffers = Buffers::new(&self.graph);
             let plan = self.plan(&shape)?;
-            buffers.prepare(&self.graph, &plan, true);
-            let rows = buffers.nodes[self.input.0].chunks_exact_mut(self.input.1);
+            buffers.begin(&self.graph, &plan);
+            let rows = buffers.new_rows(&self.graph, &plan, self.input.0).chunks_exact_mut(self.input.1);
             for (t, row) in (first - left..).zip(rows) {
                 row.copy_from_slice(features.row_data(t.clamp(0, frames - 1) as usize));
             }
             if let Some((node, _)) = self.ivector {
-                buffers.nodes[node].copy_from_slice(ivector);
+                buffers.new_rows(&self.graph, &plan, node).copy_from_slice(ivector);
             }
-            execute(&self.graph, &plan, &mut [&mut buffers], true);
+            execute(&self.graph, &plan, None, &mut [&mut buffers]);
             self.take_outputs(&plan, &buffers, &mut result);
+            buffers.end(&self.graph, None);
             start += count;
         }
         let rows = result.len() / self.output_dim();
@@ -237,12 +239,12 @@ impl Network {
         let frames = usize_to_frames("the number of frames", features.num_rows())?;
         let plan = self.plan(&Shape { from: 0, to: frames, outputs: 1, step: 1 })?;
         let mut buffers = Buffers::new(&self.graph);
-        buffers.prepare(&self.graph, &plan, true);
-        let rows = buffers.nodes[self.input.0].chunks_exact_mut(self.input.1);
+        buffers.begin(&self.graph, &plan);
+        let rows = buffers.new_rows(&self.graph, &plan, self.input.0).chunks_exact_mut(self.input.1);
         for (t, row) in rows.enumerate() {
             row.copy_from_slice(features.row_data(t));
         }
-        execute(&self.graph, &plan, &mut [&mut buffers], true);
+        execute(&self.graph, &plan, None, &mut [&mut buffers]);
         let mut result = Vec::new();
         self.take_outputs(&plan, &buffers, &mut result);
         Ok(result)
@@ -251,12 +253,6 @@ impl Network {
     /// Returns the frames before and after a frame that its output needs.
     pub(crate) fn contexts(&self) -> (i32, i32) {
         (self.left_context, self.right_context)
-    }
-
-    /// Returns this network with the functions and descriptors of another one of the same nodes.
-    pub(crate) fn with_graph_of(self, nnet: &Nnet) -> Result<Self, Error> {
-        let graph = Graph::new(nnet, "output")?;
-        Ok(Self { graph, ..self })
     }
 
     pub(crate) fn check_width(&self, found: usize) -> Result<(), Error> {
@@ -341,8 +337,11 @@ fn contexts(graph: &Graph, input: usize, ivector: Option<usize>) -> Result<(i32,
     let shifts = i32::try_from(graph.modulus).unwrap_or(1);
     let [mut window, most] = WINDOWS;
     let most = most.min(FRAMES / shifts).max(LEAST_WINDOW);
+    let mut looks = 0;
     while window <= most {
-        let found: Option<Vec<_>> = (0..shifts).map(|shift| context(graph, input, ivector, shift, window)).collect();
+        let found: Result<Vec<_>, Error> =
+            (0..shifts).map(|shift| context(graph, input, ivector, shift, window, &mut looks)).collect();
+        let found: Option<Vec<_>> = found?.into_iter().collect();
         if let Some(found) = found {
             let most = |side: fn(&(i32, i32)) -> i32| found.iter().map(side).max().unwrap_or(0);
             return Ok((most(|found| found.0), most(|found| found.1)));
@@ -353,7 +352,15 @@ fn contexts(graph: &Graph, input: usize, ivector: Option<usize>) -> Result<(i32,
     Err(Error::Unsupported { problem })
 }
 
-fn context(graph: &Graph, input: usize, ivector: Option<usize>, from: i32, window: i32) -> Option<(i32, i32)> {
+/// Finds the contexts in one window; `None` if no output can be computed.
+fn context(
+    graph: &Graph,
+    input: usize,
+    ivector: Option<usize>,
+    from: i32,
+    window: i32,
+    looks: &mut u64,
+) -> Result<Option<(i32, i32)>, Error> {
     let mut explorer = Explorer::new(graph);
     explorer.given[input] = Some(Given::Range(from, from + window));
     if let Some(ivector) = ivector {
@@ -361,8 +368,12 @@ fn context(graph: &Graph, input: usize, ivector: Option<usize>, from: i32, windo
     }
     explorer.restart(from, from + window);
     let can: Vec<bool> = (0..window).map(|t| explorer.computable(graph.output, Index::at(from + t))).collect();
-    let first = can.iter().position(|&can| can)?;
+    *looks += explorer.looks();
+    if explorer.is_exhausted() || *looks > MAX_LOOKS {
+        return Err(Error::Unsupported { problem: TOO_LONG.into() });
+    }
+    let Some(first) = can.iter().position(|&can| can) else { return Ok(None) };
     let count = can[first..].iter().take_while(|&&can| can).count();
     let frames = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-    Some((frames(first), window - frames(first + count)))
+    Ok(Some((frames(first), window - frames(first + count))))
 }

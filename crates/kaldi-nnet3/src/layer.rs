@@ -134,7 +134,8 @@ impl Layer {
             "RepeatedAffineComponent" | "NaturalGradientRepeatedAffineComponent" => {
                 let product = get.product("LinearParams", "BiasParams")?;
                 let blocks = get.size("NumRepeats", 1)?;
-                let (inputs, outputs) = (blocks * product.inputs(), blocks * product.outputs());
+                let wide = |width: usize| blocks.saturating_mul(width);
+                let (inputs, outputs) = (wide(product.inputs()), wide(product.outputs()));
                 Self::new(Function::Blocks { products: vec![product], blocks }, inputs, outputs)
             }
             "BlockAffineComponent" => get.block_affine()?,

@@ -58,6 +58,7 @@
 #![forbid(unsafe_code)]
 
 mod am;
+mod buffers;
 mod descriptor;
 mod error;
 mod execute;

@@ -2,13 +2,12 @@
 
 use std::sync::Mutex;
 
-use crate::descriptor::{Descriptor, IndexVariable};
+use crate::buffers::Buffers;
 use crate::error::Error;
-use crate::execute::Buffers;
 use crate::explore::{Given, Index};
 use crate::forward::{Network, usize_to_frames};
 use crate::network::Entry;
-use crate::nnet::{Nnet, NodeKind};
+use crate::nnet::Nnet;
 use crate::plan::{Plan, Planner, Request};
 
 /// Rows of each node.
@@ -63,17 +62,16 @@ impl LoopedNetwork {
     /// # Errors
     /// As [`Network::new`]; [`Error::Unsupported`] for a network whose memory grows without bound.
     pub fn new(nnet: &Nnet, options: &LoopedOptions) -> Result<Self, Error> {
-        let plain = Network::new(nnet)?;
+        let mut network = Network::new(nnet)?;
         let step = options.frame_subsampling_factor.max(1);
-        let chunk = plain.chunk_frames(options.frames_per_chunk, step)?;
+        let chunk = network.chunk_frames(options.frames_per_chunk, step)?;
         let step = usize_to_frames("frame_subsampling_factor", step)?;
         let extra = usize_to_frames("extra_left_context_initial", options.extra_left_context_initial)?;
-        let (left, right) = plain.contexts();
+        let (left, right) = network.contexts();
         let (left, right) = (left + extra, right);
-        let network = match plain.ivector_dim() {
-            Some(_) => plain.with_graph_of(&with_period(nnet, chunk))?,
-            None => plain,
-        };
+        if network.ivector_dim().is_some() {
+            network.graph.set_ivector_period(nnet, chunk);
+        }
         let pool = Mutex::default();
         let mut looped = Self { network, plans: Vec::new(), chunk, step, left, right, pool };
         looped.plans = looped.plan()?;
@@ -228,21 +226,4 @@ impl History {
 
 fn relative(rows: &[Vec<Index>], start: i32) -> ByNode {
     rows.iter().map(|rows| rows.iter().map(|index| index.later(-start)).collect()).collect()
-}
-
-/// Returns the network whose i-vectors are one for each block of frames: the first replacement of
-/// an index by frame 0 of each line becomes a rounded frame.
-fn with_period(nnet: &Nnet, period: i32) -> Nnet {
-    let mut nnet = nnet.clone();
-    for node in &mut nnet.nodes {
-        let NodeKind::Component { input, .. } = &mut node.kind else { continue };
-        let mut done = false;
-        input.walk_mut(&mut |part| {
-            let Descriptor::ReplaceIndex { of, variable: IndexVariable::T, value: 0 } = part else { return };
-            if !std::mem::replace(&mut done, true) {
-                *part = Descriptor::Round { of: of.clone(), modulus: period };
-            }
-        });
-    }
-    nnet
 }

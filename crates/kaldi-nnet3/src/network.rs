@@ -1,6 +1,8 @@
 //! Networks ready to compute: functions in place of components, in the order of their dependencies.
 
-use crate::descriptor::{Descriptor, lcm};
+use kaldera_base::gemm::{Operand, gemm};
+
+use crate::descriptor::{Descriptor, IndexVariable, lcm};
 use crate::error::Error;
 use crate::layer::{Function, Layer, Times};
 use crate::nnet::{Nnet, NodeKind};
@@ -164,6 +166,21 @@ impl Graph {
             }
         }
         Ok(())
+    }
+
+    /// Makes i-vectors those of blocks of frames: in each component's input, the first replacement
+    /// of an index by frame 0 becomes a rounded frame.
+    pub(crate) fn set_ivector_period(&mut self, nnet: &Nnet, period: i32) {
+        for (entry, node) in self.entries.iter_mut().zip(&nnet.nodes) {
+            let (Entry::Computed { input, .. }, NodeKind::Component { .. }) = (entry, &node.kind) else { continue };
+            let mut done = false;
+            input.walk_mut(&mut |part| {
+                let Descriptor::ReplaceIndex { of, variable: IndexVariable::T, value: 0 } = part else { return };
+                if !std::mem::replace(&mut done, true) {
+                    *part = Descriptor::Round { of: of.clone(), modulus: period };
+                }
+            });
+        }
     }
 
     /// Returns the columns to which a node of a descriptor refers.
@@ -331,18 +348,17 @@ impl Graph {
 fn joined(a: &Product, b: &Product) -> Product {
     let ((a_weights, a_bias), (b_weights, b_bias)) = (a.unpacked(), b.unpacked());
     let (inputs, middle, outputs) = (a.inputs(), a.outputs(), b.outputs());
-    let mut weights = Vec::with_capacity(inputs * outputs);
-    let mut bias = Vec::with_capacity(outputs);
-    let mut row = vec![0.0_f64; inputs];
-    for (b_row, b_bias) in b_weights.chunks_exact(middle).zip(&b_bias) {
-        row.fill(0.0);
-        let mut sum = f64::from(*b_bias);
-        for ((&b, a_row), &a_bias) in b_row.iter().zip(a_weights.chunks_exact(inputs)).zip(&a_bias) {
-            row.iter_mut().zip(a_row).for_each(|(sum, &a)| *sum += f64::from(b) * f64::from(a));
-            sum += f64::from(b) * f64::from(a_bias);
-        }
-        weights.extend(row.iter().map(|&x| x as f32));
-        bias.push(sum as f32);
-    }
+    let wide = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+    let (a_weights, b_weights) = (wide(&a_weights), wide(&b_weights));
+    let mut weights = vec![0.0; inputs * outputs];
+    let operand = |data, row_step| Operand { data, row_step, col_step: 1 };
+    let (a_rows, b_rows) = (operand(&a_weights[..], inputs), operand(&b_weights[..], middle));
+    gemm(outputs, inputs, middle, 1.0, b_rows, a_rows, 0.0, &mut weights, inputs);
+    let weights: Vec<f32> = weights.into_iter().map(|x| x as f32).collect();
+    let bias = b_weights.chunks_exact(middle).zip(&b_bias).map(|(row, &bias)| {
+        let terms = row.iter().zip(&a_bias).map(|(b, &a)| b * f64::from(a));
+        (f64::from(bias) + terms.sum::<f64>()) as f32
+    });
+    let bias: Vec<f32> = bias.collect();
     Product::new(&weights, inputs, &bias)
 }

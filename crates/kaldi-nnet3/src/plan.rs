@@ -92,6 +92,13 @@ pub(crate) struct NodeRows {
     pub(crate) new: usize,
 }
 
+impl NodeRows {
+    /// Returns the number of all rows.
+    pub(crate) fn count(&self) -> usize {
+        self.kept.len() + self.new
+    }
+}
+
 /// The computation of a chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
@@ -102,6 +109,9 @@ pub(crate) struct Plan {
     /// For each unit, the nodes whose rows no later unit needs.
     pub(crate) last_uses: Vec<Vec<usize>>,
 }
+
+/// The problem of a network that cannot be planned.
+pub(crate) const TOO_LONG: &str = "its statistics are over too many frames";
 
 /// The most rows of a plan.
 const MAX_ROWS: usize = 1 << 28;
@@ -252,6 +262,9 @@ impl<'g> Planner<'g> {
                 if matches!(graph.entries[node], Entry::Computed { .. }) {
                     open.push((node, term.index));
                 }
+            }
+            if self.explorer.is_exhausted() {
+                return Err(Error::Unsupported { problem: TOO_LONG.into() });
             }
         }
         Ok(())

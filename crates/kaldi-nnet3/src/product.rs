@@ -4,6 +4,8 @@
 //! which need not be copied side by side. Each sum of a product has one order, whatever the number
 //! of rows, so that the rows of a stream equal the rows of the whole to the last bit.
 
+use std::fmt;
+
 use kaldera_base::par;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
@@ -17,13 +19,19 @@ const TASK: usize = 1 << 25;
 const ROWS: usize = 128;
 
 /// The matrix of y = W x + b.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Product {
     /// For each panel of columns and each input, `PANEL` weights.
     packed: Vec<f32>,
     bias: Vec<f32>,
     inputs: usize,
     outputs: usize,
+}
+
+impl fmt::Debug for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Product({} x {})", self.outputs, self.inputs)
+    }
 }
 
 impl Product {

@@ -4,8 +4,9 @@ use std::sync::{Arc, PoisonError};
 
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
+use crate::buffers::Buffers;
 use crate::error::Error;
-use crate::execute::{Buffers, execute};
+use crate::execute::execute;
 use crate::looped::LoopedNetwork;
 
 /// Most buffers that are kept for the next chunks.
@@ -93,30 +94,21 @@ impl LoopedNetwork {
         let Some((first, _)) = streams.first() else { return };
         let (plan, next) = (self.plan_of(first.chunks), self.plan_of(first.chunks + 1));
         let mut work = self.take_buffers(streams.len());
+        let (input, width) = self.network.input;
         for ((stream, ivector), work) in streams.iter_mut().zip(&mut work) {
-            work.prepare(graph, plan, false);
-            for (rows, kept) in work.nodes.iter_mut().zip(&stream.kept) {
-                rows[..kept.len()].copy_from_slice(kept);
-            }
-            let (node, width) = self.network.input;
+            std::mem::swap(&mut work.kept, &mut stream.kept);
+            work.begin(graph, plan);
             let values = self.frames_of(stream.chunks) * width;
-            work.nodes[node][stream.kept[node].len()..].copy_from_slice(&stream.pending[..values]);
+            work.new_rows(graph, plan, input).copy_from_slice(&stream.pending[..values]);
             stream.pending.drain(..values);
             if let Some((node, width)) = self.network.ivector {
-                let new = &mut work.nodes[node][stream.kept[node].len()..];
-                new.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(ivector));
+                let rows = work.new_rows(graph, plan, node).chunks_exact_mut(width);
+                rows.for_each(|row| row.copy_from_slice(ivector));
             }
         }
-        execute(graph, plan, &mut work.iter_mut().collect::<Vec<_>>(), false);
-        for ((stream, _), work) in streams.iter_mut().zip(&work) {
+        execute(graph, plan, Some(next), &mut work.iter_mut().collect::<Vec<_>>());
+        for ((stream, _), work) in streams.iter_mut().zip(&mut work) {
             stream.chunks += 1;
-            for (node, kept) in stream.kept.iter_mut().enumerate() {
-                let width = graph.widths[node];
-                kept.clear();
-                for &row in &next.nodes[node].kept {
-                    kept.extend_from_slice(&work.nodes[node][row as usize * width..][..width]);
-                }
-            }
             let before = stream.output.len();
             self.network.take_outputs(plan, work, &mut stream.output);
             let width = self.output_dim();
@@ -125,6 +117,8 @@ impl LoopedNetwork {
             let most = if stream.finished { stream.total_rows() - stream.rows } else { rows };
             stream.rows += rows.min(most);
             stream.output.truncate(before + rows.min(most) * width);
+            work.end(graph, Some(next));
+            std::mem::swap(&mut work.kept, &mut stream.kept);
         }
         self.give_buffers(work);
     }

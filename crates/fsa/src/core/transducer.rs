@@ -122,6 +122,12 @@ impl Transducer {
         &self.arcs[self.arc_range(state)]
     }
 
+    /// Returns the arcs of a state, to be put into another order.
+    pub(crate) fn arcs_mut(&mut self, state: u32) -> &mut [CostArc] {
+        let range = self.arc_range(state);
+        &mut self.arcs[range]
+    }
+
     /// Returns the positions of a state's arcs among all arcs.
     #[inline]
     pub(crate) fn arc_range(&self, state: u32) -> Range<usize> {
@@ -180,12 +186,13 @@ impl TransducerBuilder {
         let Self { states, arcs } = self;
         Error::fit(Quantity::States, states.len())?;
         let wrong = |what| Error::Binary { offset: 0, what };
-        if arcs.iter().any(|arc| arc.dest as usize >= states.len()) {
-            return Err(wrong("an arc into a state that is not there"));
-        }
         let is_cost = |cost: f32| cost > f32::NEG_INFINITY;
-        if !arcs.iter().all(|arc| is_cost(arc.cost)) || !states.iter().all(|state| is_cost(state.final_cost)) {
-            return Err(wrong("a cost that is no number"));
+        let is_right = |arc: &CostArc| {
+            let labels = arc.ilabel >= EPSILON && arc.olabel >= EPSILON;
+            labels && is_cost(arc.cost) && (arc.dest as usize) < states.len()
+        };
+        if !arcs.iter().all(is_right) || !states.iter().all(|state| is_cost(state.final_cost)) {
+            return Err(wrong("an arc with a label below 0, no state to enter or a cost that is no number"));
         }
         if start.is_some_and(|start| start as usize >= states.len()) {
             return Err(wrong("the start is a state that is not there"));

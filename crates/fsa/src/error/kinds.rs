@@ -131,7 +131,10 @@ texts! {
     LookAheadProblem {
         BackoffCycle = "arcs of G that back off make a cycle",
         EpsilonCycle = "arcs of HL with label 0 make a cycle",
+        OtherReach = "the labels that can be reached are of another transducer, or of its input",
         TwoBackoffs = "a state of G has two arcs that back off",
+        UnsortedInput = "the arcs of a state of G are not sorted by their input labels",
+        UnsortedOutput = "the arcs of a state of HL are not sorted by their output labels",
         TwoWords = "HL outputs two words, or one behind the last token, where no token stands between them",
     }
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::error::{Error, Quantity};
 
 /// Bytes that are read from the file at a time.
-const BUFFER: usize = 1 << 16;
+const BUFFER: usize = 1 << 18;
 
 /// Reads a file of a known length from its start, piece by piece.
 pub(super) struct Bytes<'a> {

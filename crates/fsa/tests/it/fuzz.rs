@@ -4,8 +4,9 @@
 use std::fmt::Debug;
 
 use fsa::graphs::{ArpaOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence};
-use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use fsa::{EPSILON, Fsa, Fsas, Graph};
+use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable, TransducerFile};
+use fsa::on_demand::{Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon};
+use fsa::{EPSILON, Fsa, Fsas, Graph, LabelReach, Limits};
 use kaldera_fuzz::fuzz;
 
 /// Nothing is made that the input has no bytes for: `number` of what is named by it may at most be
@@ -24,6 +25,7 @@ fn same<T: PartialEq + Debug>(once: &T, again: &T) {
 #[test]
 fn openfst_binary() {
     fuzz!("fst", |bytes| {
+        transducer_file(bytes);
         let Ok(file) = OpenFstBinary::read(bytes) else { return };
         in_proportion(file.graph.fsas().num_arcs() + file.graph.fsas().num_states(), 1, bytes);
         let written = file.write().expect("what was read can be written");
@@ -33,6 +35,23 @@ fn openfst_binary() {
         same(&constant.expect("what was written can be read"), &again);
         same(&(&again.input_symbols, &again.output_symbols), &(&file.input_symbols, &file.output_symbols));
     });
+}
+
+/// Reads a file as a transducer and composes it with itself.
+fn transducer_file(bytes: &[u8]) {
+    let Ok(file) = TransducerFile::read(bytes) else { return };
+    let it = file.transducer;
+    in_proportion(it.num_arcs() + it.num_states(), 1, bytes);
+    in_proportion(file.label_reach.as_ref().map_or(0, LabelReach::num_bytes), 2, bytes);
+    let limits = Limits::default().with_max_bytes(1 << 16);
+    let lexicon = match file.label_reach {
+        Some(reach) => LookAheadLexicon::new(it.clone(), reach),
+        None => LookAheadLexicon::with_reach(it.clone(), limits),
+    };
+    let (Ok(lexicon), Ok(grammar)) = (lexicon, LookAheadGrammar::new(it)) else { return };
+    let graph = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default().with_cache_bytes(0));
+    // A limit may come of it.
+    _ = graph.compose(limits);
 }
 
 /// Text that was read, printed and read.

@@ -16,5 +16,6 @@ mod k2;
 mod lattice;
 mod look_ahead;
 mod ngram;
+mod on_demand;
 mod openfst;
 mod paths;

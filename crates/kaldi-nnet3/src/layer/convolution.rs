@@ -157,7 +157,7 @@ impl Values<'_> {
                 columns.push(x * in_y * in_z + if z_is_fastest { y * in_z + z } else { z * in_y + y });
             }
         }
-        let outputs = nx * ny * filters.outputs();
+        let outputs = (nx * ny).saturating_mul(filters.outputs());
         Ok(Layer::new(Function::Convolution(Convolution { filters, columns }), inputs, outputs))
     }
 

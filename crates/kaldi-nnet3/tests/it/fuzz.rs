@@ -1,6 +1,8 @@
 //! Damaged networks: errors may come of them, and nothing worse. How to search longer stands in
 //! `kaldera-fuzz`.
 
+use std::sync::Arc;
+
 use kaldera_fuzz::fuzz;
 use kaldi_nnet3::{AcousticModel, ForwardOptions, Ivectors, LoopedNetwork, LoopedOptions, Matrix, Network, Nnet};
 
@@ -27,7 +29,13 @@ fn networks() {
         let ivectors = if ivector.is_empty() { Ivectors::None } else { Ivectors::One(&ivector) };
         if network.left_context() + network.right_context() < 1000 && network.modulus() < 1000 {
             let _ = network.compute(&features, ivectors, &ForwardOptions::default());
-            let _ = LoopedNetwork::new(&nnet, &LoopedOptions::default());
+            if let Ok(looped) = LoopedNetwork::new(&nnet, &LoopedOptions::default().with_frames_per_chunk(2)) {
+                let mut stream = Arc::new(looped).stream();
+                if stream.accept(&features, &ivector).is_ok() {
+                    stream.finish(&ivector).unwrap();
+                    assert_eq!(stream.num_output_rows(), 4);
+                }
+            }
         }
     });
 }

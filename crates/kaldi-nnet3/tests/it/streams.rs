@@ -79,7 +79,63 @@ fn pieces(stream: &mut Stream, features: &Matrix<f32>, sizes: &[usize]) -> Vec<f
     rows
 }
 
+/// A row of a layer by its definition: row `t` of layer `layer` of [`tdnn`], with the features
+/// before layer 0.
+fn defined(layers: &[LayerShape], features: &Matrix<f32>, layer: usize, t: i32) -> Vec<f64> {
+    let row = |layer: usize, t: i32| -> Vec<f64> {
+        if layer > 0 {
+            return defined(layers, features, layer - 1, t);
+        }
+        let last = i32::try_from(features.num_rows()).unwrap() - 1;
+        let frame = usize::try_from(t.clamp(0, last)).unwrap();
+        features.row_data(frame).iter().map(|&x| x.into()).collect()
+    };
+    let (offsets, _) = &layers[layer];
+    let x: Vec<f64> = offsets
+        .iter()
+        .flat_map(|&offset| match layer > 0 && layers[layer - 1].1 && layer > 1 {
+            // The input of this layer is a sum.
+            true => {
+                let (first, second) = (row(layer - 1, t + offset), row(layer, t + offset));
+                first.iter().zip(second).map(|(a, b)| 0.66_f32 as f64 * a + b).collect()
+            }
+            false => row(layer, t + offset),
+        })
+        .collect();
+    const BIAS: [f64; 5] = [0.1, -0.2, 0.3, 0.0, 0.5];
+    let weight = |row: usize, col: usize| f64::from(number(100 * layer + row * x.len() + col));
+    let sum = |row: usize| BIAS[row] + x.iter().enumerate().map(|(col, x)| weight(row, col) * x).sum::<f64>();
+    (0..5).map(|row| sum(row).max(0.0)).collect()
+}
+
 proptest! {
+    #[test]
+    fn rows_are_as_the_layers_define_them(
+        layers in proptest::collection::vec(
+            (proptest::collection::btree_set(-4_i32..5, 1..4).prop_map(|set| set.into_iter().collect()), any::<bool>()),
+            1..4,
+        ),
+        frames in 1_usize..8,
+    ) {
+        const TOLERANCE: f64 = 1e-5;
+        let features = features(frames, 5);
+        let network = Network::new(&tdnn(&layers)).unwrap();
+        let output = network.compute(&features, Ivectors::None, &ForwardOptions::default()).unwrap();
+        let last = layers.len() - 1;
+        for (t, row) in output.rows().enumerate() {
+            let t = i32::try_from(t).unwrap();
+            let mut expected = defined(&layers, &features, last, t);
+            if layers[last].1 && last > 0 {
+                let before = defined(&layers, &features, last - 1, t);
+                expected.iter_mut().zip(before).for_each(|(y, x)| *y += 0.66_f32 as f64 * x);
+            }
+            for (expected, &came) in expected.iter().zip(row) {
+                let bound = TOLERANCE * (expected.abs() + 10.0);
+                prop_assert!((expected - f64::from(came)).abs() <= bound, "{expected} {came} at {t}");
+            }
+        }
+    }
+
     #[test]
     fn a_stream_gives_the_bits_of_the_whole(
         layers in layers(),
