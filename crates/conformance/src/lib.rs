@@ -39,6 +39,7 @@
 
 mod base64;
 mod case_file;
+mod const_arpa;
 mod decode;
 mod decoder;
 mod error;
@@ -179,6 +180,47 @@ fn runner_of(name: &str) -> Option<Runner> {
     })
 }
 
+/// Groups whose cases are files in a folder of their own, not in a file of cases: the folder
+/// `SET/GROUP`, and the function that returns ids and verdicts.
+const FOLDERS: &[(&str, RunFolder)] = &[
+    ("const_arpa/faulty", const_arpa::run_faulty),
+    ("const_arpa/models", const_arpa::run_models),
+    ("const_arpa/rescore", const_arpa::run_rescore),
+];
+
+type RunFolder = fn(&Settings, &Path) -> Result<Vec<(String, Verdict)>, Error>;
+
+/// Runs the groups of [`FOLDERS`] that are here and selected.
+fn run_folders(
+    settings: &Settings,
+    unused: &mut Vec<&Filter>,
+    totals: &mut Totals,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    for (name, run) in FOLDERS {
+        let filters: Vec<&Filter> = settings.filters.iter().filter(|filter| filter.selects_file(name)).collect();
+        let folder = settings.folder.join(name);
+        if (filters.is_empty() && !settings.filters.is_empty()) || !folder.is_dir() {
+            continue;
+        }
+        let mut counts = Totals::default();
+        for (id, verdict) in run(settings, &folder)? {
+            let case = Case { id: id.clone(), names: vec![id], value: Value::Null };
+            unused.retain(|filter| !(filters.contains(filter) && filter.selects_case(&case)));
+            if filters.is_empty() || filters.iter().any(|filter| filter.selects_case(&case)) {
+                verdict.explain(&case.id, out)?;
+                counts.add(&verdict);
+                totals.add(&verdict);
+            }
+        }
+        if counts != Totals::default() {
+            writeln!(out, "{name}: {counts}")?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
 /// Runs the cases that `settings` selects and prints the report to `out`.
 ///
 /// # Errors
@@ -229,6 +271,7 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         writeln!(out, "{}: {counts}", file.name)?;
         out.flush()?;
     }
+    run_folders(settings, &mut unused, &mut totals, out)?;
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),
         None if totals == Totals::default() => {

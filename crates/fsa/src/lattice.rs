@@ -46,8 +46,11 @@
 //! | `lattice-arc-post` | [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose`] |
-//! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore`] |
+//! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose_best`] |
+//! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore_best`] |
+//! | `lattice-lmrescore-const-arpa` | [`Lattice::rescore_best`] with [`ConstArpa`](crate::graphs::ConstArpa) |
+//! | `lattice-lmrescore-pruned` | [`Lattice::rescore_pruned`] with [`CombinedModels`] |
+//! | `ComposeCompactLatticeDeterministic`, `BackoffDeterministicOnDemandFst` | [`Lattice::rescore`], [`BackoffModel`] |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
 //! | `lattice-union` | [`Lattice::union`] |
@@ -64,6 +67,7 @@ mod oracle;
 mod passes;
 mod prune;
 pub(crate) mod rescore;
+mod rescore_pruned;
 mod trie;
 mod union;
 mod utterance;
@@ -76,5 +80,6 @@ pub use container::{ACOUSTIC_SCORES, ALIGNMENT, GRAPH_SCORES, Lattice};
 pub use determinize::DeterminizeOptions;
 pub use mbr::{MbrOptions, MbrResult};
 pub use oracle::Oracle;
-pub use rescore::{BackoffModel, LanguageModel};
+pub use rescore::{BackoffModel, CombinedModels, LanguageModel};
+pub use rescore_pruned::PrunedRescoreOptions;
 pub use word_boundaries::{LabelRole, LabelRoles, Stretch, Unit, WordBoundaries, WordTokens, WordsAtEnds};

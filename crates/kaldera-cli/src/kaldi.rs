@@ -8,6 +8,7 @@
 mod add_deltas;
 mod apply_cmvn;
 mod apply_cmvn_sliding;
+mod arpa_to_const_arpa;
 mod compute_cmvn_stats;
 mod compute_feats;
 mod compute_vad;
@@ -61,6 +62,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     add_deltas::SHIFTED,
     apply_cmvn::TOOL,
     apply_cmvn_sliding::TOOL,
+    arpa_to_const_arpa::TOOL,
     pitch_feats::COMPUTE_AND_PROCESS,
     compute_cmvn_stats::TOOL,
     compute_feats::FBANK,
@@ -93,6 +95,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     lattice_posteriors::DEPTH,
     lattice_prune::DETERMINIZE,
     lattice_lmrescore::TOOL,
+    lattice_lmrescore::CONST_ARPA,
+    lattice_lmrescore::PRUNED,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
     lattice_prune::PRUNE,

@@ -96,14 +96,24 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             "apply-cmvn" | "paste-feats" | "select-voiced-frames" | "lattice-oracle" | "lattice-union" => {
                 &["ark:o.ark"]
             }
+            "arpa-to-const-arpa" => {
+                let ends = ["--bos-symbol=1", "--eos-symbol=2"];
+                bench.run(&[tool, ends[0], ends[1], "x.ark", "./x.ark"]).with(255).tells(&["would overwrite"]);
+                continue;
+            }
             "decode-faster" => &["o.ark"],
+            "lattice-lmrescore-pruned" => &["o.ark", "o.ark"],
             "latgen-faster-mapped" | "lattice-align-words" | "lattice-align-words-lexicon" => &["o.ark", "o.ark"],
             "select-feats" => &["0"],
             "modify-cmvn-stats" => &["0:1"],
             _ => &[],
         };
         let second: &[&str] =
-            if tool.starts_with("extract-") || *tool == "lattice-lmrescore" { &["o.ark"] } else { &[] };
+            if tool.starts_with("extract-") || matches!(*tool, "lattice-lmrescore" | "lattice-lmrescore-const-arpa") {
+                &["o.ark"]
+            } else {
+                &[]
+            };
         for (input, output) in [
             ("ark:x.ark", "ark:x.ark"),
             ("ark:x.ark", "ark,t:./x.ark"),
