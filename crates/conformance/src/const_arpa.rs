@@ -1,7 +1,7 @@
 //! Kaldi's ConstArpaLm: the files of `const_arpa`, a group for each of its folders.
 //!
-//! `models` has the folder `variants` too. `G.fst` and `G.txt` of the models are what `rescore`
-//! takes away, and are not compared. Bytes and bits agree exactly; costs of rescored lattices
+//! `models` has the folder `variants` too. `rescore` takes `G.fst` of the models away; this file and
+//! `G.txt` are not compared. Bytes and bits agree exactly; costs of rescored lattices
 //! within the README's limit. A case whose files are not all here, as some are kept for acceptance,
 //! is judged by those that are, and a set of `rescore` without a model is not run.
 

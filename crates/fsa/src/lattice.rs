@@ -48,18 +48,22 @@
 //! | `ScaleLattice` | [`Lattice::scale`] |
 //! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose_best`] |
 //! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore_best`] |
-//! | `lattice-lmrescore-const-arpa` | [`Lattice::rescore_best`] with [`ConstArpa`](crate::graphs::ConstArpa) |
+//! | `lattice-lmrescore-const-arpa` | the same, with a [`ConstArpa`](crate::graphs::ConstArpa) |
 //! | `lattice-lmrescore-pruned` | [`Lattice::rescore_pruned`] with [`CombinedModels`] |
-//! | `ComposeCompactLatticeDeterministic`, `BackoffDeterministicOnDemandFst` | [`Lattice::rescore`], [`BackoffModel`] |
+//! | `ComposeCompactLatticeDeterministic` | [`Lattice::rescore`] |
+//! | `BackoffDeterministicOnDemandFst` | [`BackoffModel`] |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
 //! | `lattice-union` | [`Lattice::union`] |
+//! | `lattice-interp` | [`Lattice::compose_lattices`] |
 //! | `lattice-oracle` | [`Lattice::oracle`] |
 //! | `lattice-depth` | [`Lattice::depth`] |
+//! | `lattice-depth-per-frame` | [`Lattice::depth_per_frame`] |
 
 mod align_words;
 mod best;
 mod builder;
+mod compose_lattices;
 mod container;
 mod determinize;
 mod mbr;

@@ -116,7 +116,7 @@ fn read_grammar(path: &Path) -> Result<fsa::Graph<fsa::Fsa>, Stop> {
 }
 
 /// Vosk's steps without its last one: the second model is added without a determinization, and a
-/// lattice of which the first step leaves nothing is left out.
+/// lattice is left out if the first step leaves nothing.
 fn vosk(input: &Path, old: &Path, new: &Path, out: &Path) -> Result<(), Stop> {
     let (old, new) = (read_grammar(old)?, ConstArpa::from_bytes(fs::read(new)?)?);
     let mut first = TableWriter::<CompactLattice>::open(&format!("ark:{}", out.join("stage1.ark").display()))?;

@@ -186,8 +186,8 @@ impl Lattice {
         self.best_of_words(scale, limits, |lattice| lattice.rescore(model, 1.0, limits))
     }
 
-    /// Adds `scale` times the scores of a grammar, as [`compose`](Self::compose), and keeps one path
-    /// of each word sequence, as [`rescore_best`](Self::rescore_best): with the best of the
+    /// Adds `scale` times the scores of a grammar, as [`compose`](Self::compose), and keeps one
+    /// path of each word sequence, as [`rescore_best`](Self::rescore_best): with the best of the
     /// grammar's ways to back off.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ pub struct PrunedRescoreOptions {
     pub beam: f32,
     /// The largest number of arcs that are expanded, once a path has reached the end.
     pub max_arcs: usize,
-    /// Growth of the number of arcs between two computations of the expected costs; it is by one arc
-    /// at least.
+    /// Growth of the number of arcs between two computations of the expected costs; by one arc at
+    /// least.
     pub growth_ratio: f32,
     /// Limits for one lattice.
     pub limits: Limits,

@@ -209,7 +209,7 @@ fn rescore_table(
 }
 
 /// Reads a binary file of OpenFst.
-fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
+pub(super) fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
     Ok(OpenFstBinary::read(&read_bytes(rxfilename)?)?.graph)
 }
 

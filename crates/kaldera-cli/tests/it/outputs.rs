@@ -93,9 +93,18 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
                 bench.run(&[tool, "ark:x.ark", "x.ark"]).with(255).tells(&["would overwrite the input"]);
                 continue;
             }
-            "apply-cmvn" | "paste-feats" | "select-voiced-frames" | "lattice-oracle" | "lattice-union" => {
-                &["ark:o.ark"]
-            }
+            "align-text"
+            | "apply-cmvn"
+            | "paste-feats"
+            | "select-voiced-frames"
+            | "lattice-combine"
+            | "lattice-compose"
+            | "lattice-copy-backoff"
+            | "lattice-interp"
+            | "lattice-oracle"
+            | "lattice-union" => &["ark:o.ark"],
+            "ali-to-phones" | "apply-cmvn-online" | "lattice-to-phone-lattice" => &["o.ark"],
+            "linear-to-nbest" => &["ark:o.ark", "ark:o.ark", "ark:o.ark"],
             "arpa-to-const-arpa" => {
                 let ends = ["--bos-symbol=1", "--eos-symbol=2"];
                 bench.run(&[tool, ends[0], ends[1], "x.ark", "./x.ark"]).with(255).tells(&["would overwrite"]);

@@ -12,13 +12,11 @@ use std::sync::Arc as Shared;
 
 use kaldera_base::setters;
 
-use self::file::{Child, Sections, View};
+pub use self::file::ConstArpaForm;
+use self::file::{Child, MAX_ORDER, Sections, View};
 use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::lattice::rescore::LanguageModel;
-
-/// Highest order of a model that is read.
-pub(super) const MAX_ORDER: usize = 16;
 
 /// Kaldi's `ConstArpaLm`, the file `G.carpa` of recipes and of Vosk's folders: an n-gram model with
 /// back-off whose words are the numbers of a symbol table.
@@ -93,15 +91,6 @@ setters! {
     ConstArpaOptions:
     max_distance, with_max_distance: i32, "With this largest distance.";
     limits, with_limits: Limits, "With these limits.";
-}
-
-/// The two forms of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConstArpaForm {
-    /// With names of sections, as Kaldi writes it since 2015.
-    Named,
-    /// Without, each number after its size; Kaldi still reads it.
-    Old,
 }
 
 /// History of a model: as many of the last words as it has n-grams for, as they are.
@@ -245,8 +234,8 @@ impl ConstArpa {
         self.view().unigram(word).is_some()
     }
 
-    /// Returns the natural logarithm of the probability of a word after others, of which only the
-    /// last ones count: the score of the longest n-gram, and the weights for backing off to it,
+    /// Returns the natural logarithm of the probability of a word after others; only the last
+    /// ones count. It is the score of the longest n-gram, and the weights for backing off to it,
     /// added in single precision from the shortest history to the longest. -inf for a word that the
     /// model does not have, if it has no unknown word.
     #[doc(alias = "GetNgramLogprob")]

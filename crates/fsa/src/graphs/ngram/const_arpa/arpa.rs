@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::MAX_ORDER;
+use super::file::MAX_ORDER;
 use crate::core::limits::Limits;
 use crate::error::{Error, Quantity};
 use crate::graphs::lines::Lines;

@@ -1,7 +1,7 @@
 //! The bytes of a model, made of sorted n-grams.
 
-use super::file::{Contents, HEAD};
-use super::{ConstArpaForm, ConstArpaOptions};
+use super::ConstArpaOptions;
+use super::file::{ConstArpaForm, Contents, HEAD};
 use crate::error::{Error, Quantity};
 use crate::graphs::ngram::layout::check_limit;
 use crate::graphs::ngram::lists::Level;

@@ -20,7 +20,9 @@
 //! of the overflow. Tables name a state by its position, plus 1.
 
 use crate::error::{Error, Quantity};
-use crate::graphs::ngram::const_arpa::{ConstArpaForm, MAX_ORDER};
+
+/// Highest order of a model that is read.
+pub(super) const MAX_ORDER: usize = 16;
 
 /// First bytes of the form with names.
 pub(super) const NAMED: &[u8] = b"\0B<ConstArpaLm> ";
@@ -32,6 +34,15 @@ const OVERFLOW: &[u8] = b"</LmUnigram> <LmOverflow> ";
 const END: &[u8] = b"</LmOverflow> </ConstArpaLm> ";
 /// Numbers of a state before its children.
 pub(super) const HEAD: usize = 3;
+
+/// The two forms of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConstArpaForm {
+    /// With names of sections, as Kaldi writes it since 2015.
+    Named,
+    /// Without, each number after its size; Kaldi still reads it.
+    Old,
+}
 
 /// A table: numbers at equal distances.
 #[derive(Debug, Clone, Copy)]
