@@ -1,6 +1,6 @@
 //! Kaldi's ConstArpaLm: the files of `const_arpa`, a group for each of its folders.
 //!
-//! `models` has the folder `variants` too. `rescore` takes `G.fst` of the models away; this file and
+//! `models` has the folder `variants` too. `G.fst` of the models is an input of `rescore`; it and
 //! `G.txt` are not compared. Bytes and bits agree exactly; costs of rescored lattices
 //! within the README's limit. A case whose files are not all here, as some are kept for acceptance,
 //! is judged by those that are, and a set of `rescore` without a model is not run.
