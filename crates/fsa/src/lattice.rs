@@ -59,6 +59,10 @@
 //! | `lattice-oracle` | [`Lattice::oracle`] |
 //! | `lattice-depth` | [`Lattice::depth`] |
 //! | `lattice-depth-per-frame` | [`Lattice::depth_per_frame`] |
+//!
+//! Vosk's recogniser with a folder `rescore` does three steps: [`Lattice::compose_best`] with the
+//! output labels of `G.fst` and the scale -1, [`Lattice::rescore`] with `G.carpa` and the scale 1,
+//! [`Lattice::scale`] with 0.9 for graph scores.
 
 mod align_words;
 mod best;

@@ -70,7 +70,7 @@ fn lines(bench: &Bench) -> Vec<String> {
             "lattice-lmrescore-const-arpa" => "ark:lats int.carpa ark:out",
             "lattice-lmrescore-pruned" => "--add-const-arpa=true g.fst int.carpa ark:lats ark:out",
             "lattice-to-phone-lattice" => "mdl ark:lats ark:out",
-            "linear-to-nbest" => "ark:ints ark:ints '' '' ark:out",
+            "linear-to-nbest" => "ark:ints ark:ints \"\" \"\" ark:out",
             "lattice-compose" => "ark:lats g.fst ark:out",
             "lattice-combine" | "lattice-copy-backoff" | "lattice-interp" => "ark:lats ark:lats ark:out",
             "lattice-oracle" => "ark:lats ark:ints ark:out",

@@ -85,6 +85,8 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
     let before = contents(&bench);
     for tool in kaldera_cli::kaldi_tools() {
         let first: &[&str] = match *tool {
+            // A program for single files, which reads all before it writes.
+            "arpa-to-const-arpa" => continue,
             "matrix-dim" | "compute-wer" | "compute-wer-bootci" | "copy-feats-to-htk" | "copy-feats-to-sphinx" => {
                 continue;
             }
@@ -105,11 +107,6 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             | "lattice-union" => &["ark:o.ark"],
             "ali-to-phones" | "apply-cmvn-online" | "lattice-to-phone-lattice" => &["o.ark"],
             "linear-to-nbest" => &["ark:o.ark", "ark:o.ark", "ark:o.ark"],
-            "arpa-to-const-arpa" => {
-                let ends = ["--bos-symbol=1", "--eos-symbol=2"];
-                bench.run(&[tool, ends[0], ends[1], "x.ark", "./x.ark"]).with(255).tells(&["would overwrite"]);
-                continue;
-            }
             "decode-faster" => &["o.ark"],
             "lattice-lmrescore-pruned" => &["o.ark", "o.ark"],
             "latgen-faster-mapped" | "lattice-align-words" | "lattice-align-words-lexicon" => &["o.ark", "o.ark"],

@@ -194,7 +194,7 @@ fn linear_lattices_are_made_of_their_parts() {
     ends(&dir, 0, &[&["nbest-to-linear", "ark:again"], &again[..]].concat());
     assert_eq!(read(&dir, "ali2").lines().next(), Some("a-1 2 1 4 3 3 "));
     assert_eq!(read(&dir, "tra2"), "a-1 1 2 \na-2 1 3 \na-3 4 2 \na-4 4 3 \n");
-    assert_eq!(read(&dir, "ac2"), "a-1 3\na-2 5\na-3 6.5\na-4 8.5\n");
+    assert_eq!(read(&dir, "ac2"), "a-1 3 \na-2 5 \na-3 6.5 \na-4 8.5 \n");
     ends(&dir, 0, &["linear-to-nbest", "ark:ali", "ark:tra", "", "", "ark:free"]);
     let (_, told) = ends(&dir, 255, &["linear-to-nbest", "ark:ali", "ark:/dev/null", "", "", "ark:none"]);
     assert!(told.contains("'a-1' is not a key of all tables"), "{told}");
@@ -203,10 +203,10 @@ fn linear_lattices_are_made_of_their_parts() {
 #[test]
 fn texts_are_aligned() {
     let dir = folder();
-    fs::write(dir.path().join("ref"), "a one two three\nb x\nc\n").unwrap();
-    fs::write(dir.path().join("hyp"), "a one three four\nc\n").unwrap();
+    fs::write(dir.path().join("ref"), "a one two three\nb x\nc\nd one two three\n").unwrap();
+    fs::write(dir.path().join("hyp"), "a one three\nc\nd one three four\n").unwrap();
     let (out, told) = ends(&dir, 0, &["align-text", "ark:ref", "ark:hyp", "ark,t:-"]);
-    assert_eq!(out, "a one one ; two <eps> ; three three ; <eps> four \nc \n");
+    assert_eq!(out, "a one one ; two <eps> ; three three \nc \nd one one ; two three ; three four \n");
     assert!(told.contains("leaving out b"), "{told}");
     let (_, told) = ends(&dir, 255, &["align-text", "--special-symbol=two", "ark:ref", "ark:hyp", "ark,t:-"]);
     assert!(told.contains("--special-symbol=two"), "{told}");
