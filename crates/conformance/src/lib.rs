@@ -42,6 +42,7 @@
 
 mod base64;
 mod case_file;
+mod const_arpa;
 mod decode;
 mod decoder;
 mod error;
@@ -208,8 +209,13 @@ fn runner_of(name: &str) -> Option<Runner> {
 
 /// Groups whose cases are files in a folder of their own, not in a file of cases: the name, the
 /// folder, and the function that returns ids and verdicts, and a remark for the group's line.
-const FOLDERS: &[(&str, &str, RunFolder)] =
-    &[("nnet3", "nnet3", nnet3::run), ("vosk/output", "vosk", vosk::run_output)];
+const FOLDERS: &[(&str, &str, RunFolder)] = &[
+    ("const_arpa/faulty", "const_arpa/faulty", |settings, folder| Ok((const_arpa::run_faulty(settings, folder)?, String::new()))),
+    ("const_arpa/models", "const_arpa/models", |settings, folder| Ok((const_arpa::run_models(settings, folder)?, String::new()))),
+    ("const_arpa/rescore", "const_arpa/rescore", |settings, folder| Ok((const_arpa::run_rescore(settings, folder)?, String::new()))),
+    ("nnet3", "nnet3", nnet3::run),
+    ("vosk/output", "vosk", vosk::run_output),
+];
 
 type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
 

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 
 mod compose_look_ahead;
+mod const_arpa;
 mod ctc_epsilons;
 mod decoding;
 mod dense;

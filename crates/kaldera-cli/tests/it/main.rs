@@ -28,6 +28,7 @@ mod realset;
 #[cfg(unix)]
 mod recipe;
 mod recognition;
+mod rescoring;
 #[cfg(feature = "digits")]
 mod word_times;
 mod words_of_models;
