@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use kaldera::matrix::Matrix;
@@ -26,10 +26,12 @@ impl Npz {
         let mut found = Self { singles: BTreeMap::new(), integers: BTreeMap::new() };
         for file in names {
             let name = file.strip_suffix(".npy").unwrap_or(&file).to_owned();
-            let mut open = || archive.by_name(&file).map_err(|error| damaged(error.to_string()));
-            if let Ok(array) = Tensor::read_npy(open()?) {
+            let mut bytes = Vec::new();
+            let mut entry = archive.by_name(&file).map_err(|error| damaged(error.to_string()))?;
+            entry.read_to_end(&mut bytes).map_err(|error| damaged(error.to_string()))?;
+            if let Ok(array) = Tensor::read_npy(&*bytes) {
                 found.singles.insert(name, array);
-            } else if let Ok(array) = Tensor::read_npy(open()?) {
+            } else if let Ok(array) = Tensor::read_npy(&*bytes) {
                 found.integers.insert(name, array);
             }
         }
