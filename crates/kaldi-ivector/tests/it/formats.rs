@@ -79,7 +79,10 @@ fn impossible_gaussians_are_refused() {
     }
     let weights = text.replace("<WEIGHTS>  [ ", "<WEIGHTS>  [ -");
     assert!(codec::read::<DiagGmm>(&mut weights.as_bytes()).is_err());
-    assert!(codec::read::<DiagGmm>(&mut &b"<DiagGMM> <WEIGHTS> [ ] <MEANS_INVVARS> [ ] <INV_VARS> [ ] </DiagGMM>"[..]).is_err());
+    assert!(
+        codec::read::<DiagGmm>(&mut &b"<DiagGMM> <WEIGHTS> [ ] <MEANS_INVVARS> [ ] <INV_VARS> [ ] </DiagGMM>"[..])
+            .is_err()
+    );
     let full = String::from_utf8(corpus("full.txt")).unwrap();
     let part = full.find("<INV_COVARS>").unwrap();
     let damaged = format!("{}{}", &full[..part], full[part..].replacen("[\n", "[\n-", 1));

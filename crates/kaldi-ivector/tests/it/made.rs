@@ -57,8 +57,7 @@ pub(crate) fn ubm(numbers: &mut Numbers, sizes: Sizes) -> DiagGmm {
 pub(crate) fn extractor(numbers: &mut Numbers, sizes: Sizes) -> IvectorExtractor {
     let Sizes { gaussians, dim, ivector } = sizes;
     let weights = Vector::from(vec![1.0 / gaussians as f64; gaussians]);
-    let projection =
-        |_| Matrix::from_vec(dim, ivector, numbers.doubles(dim * ivector)).unwrap();
+    let projection = |_| Matrix::from_vec(dim, ivector, numbers.doubles(dim * ivector)).unwrap();
     let projections = (0..gaussians).map(projection).collect();
     let inv_covars = (0..gaussians).map(|_| numbers.definite(dim)).collect();
     IvectorExtractor::new(weights, projections, inv_covars, 10.0).unwrap()
