@@ -22,7 +22,7 @@ const MFCC_RESAMPLED: f64 = 0.2;
 /// I-vectors; seen between two libraries: usually 5e-4, 2e-3 once.
 const IVECTOR: f64 = 2e-3;
 /// Normalised and transformed features: the rounding of sums of up to 280 products.
-const ROWS: f64 = 2e-3;
+const ROWS: f64 = 1e-4;
 /// Posteriors.
 const POSTERIOR: f64 = 2e-3;
 
