@@ -1,7 +1,7 @@
 //! Files in both forms.
 
 use kaldi_ivector::codec::{self, KaldiRead, KaldiWrite};
-use kaldi_ivector::{DiagGmm, FullGmm, IvectorExtractor, Matrix, OnlineStats};
+use kaldi_ivector::{DiagGmm, Error, FullGmm, IvectorExtractor, Matrix, OnlineStats, Vector};
 
 fn corpus(name: &str) -> Vec<u8> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/__fuzz__/models/corpus/");
@@ -71,18 +71,26 @@ fn errors_have_the_offset_in_the_file() {
 
 #[test]
 fn impossible_gaussians_are_refused() {
-    let text = String::from_utf8(corpus("diag.txt")).unwrap();
-    let part = text.find("<INV_VARS>").unwrap();
-    for (from, to) in [(" [\n  ", " [\n  -"), (" [\n  ", " [\n  nan "), (" [\n  ", " [\n  0")] {
-        let damaged = format!("{}{}", &text[..part], text[part..].replacen(from, to, 1));
-        assert!(codec::read::<DiagGmm>(&mut damaged.as_bytes()).is_err(), "{damaged}");
+    let gmm: DiagGmm = codec::read(&mut &corpus("diag.bin")[..]).unwrap();
+    let (weights, means, vars) = (gmm.weights(), gmm.means_invvars(), gmm.inv_vars());
+    for wrong in [0.0, -1.0, f32::NAN] {
+        let mut vars = vars.clone();
+        vars[(1, 1)] = wrong;
+        let made = DiagGmm::new(weights.clone(), means.clone(), vars);
+        assert!(matches!(made, Err(Error::Gaussian { gaussian: 1, .. })), "{wrong}");
     }
-    let weights = text.replace("<WEIGHTS>  [ ", "<WEIGHTS>  [ -");
-    assert!(codec::read::<DiagGmm>(&mut weights.as_bytes()).is_err());
-    assert!(
-        codec::read::<DiagGmm>(&mut &b"<DiagGMM> <WEIGHTS> [ ] <MEANS_INVVARS> [ ] <INV_VARS> [ ] </DiagGMM>"[..])
-            .is_err()
-    );
+    for wrong in [-0.5, f32::NAN] {
+        let mut weights = weights.clone();
+        weights[2] = wrong;
+        let made = DiagGmm::new(weights, means.clone(), vars.clone());
+        assert!(matches!(made, Err(Error::Gaussian { gaussian: 2, .. })), "{wrong}");
+    }
+    assert!(DiagGmm::new(weights.clone(), means.clone(), Matrix::zeros(3, 1)).is_err());
+    assert!(DiagGmm::new(Vector::zeros(2), means.clone(), vars.clone()).is_err());
+    assert!(matches!(DiagGmm::new(Vector::zeros(0), Matrix::default(), Matrix::default()), Err(Error::Empty { .. })));
+    // A weight of 0 excludes its Gaussian.
+    let excluded = DiagGmm::new(Vector::from(vec![0.0, 0.5, 0.5]), means.clone(), vars.clone()).unwrap();
+    assert_eq!(excluded.log_likelihoods(&Matrix::zeros(1, 2)).unwrap()[(0, 0)], f32::NEG_INFINITY);
     let full = String::from_utf8(corpus("full.txt")).unwrap();
     let part = full.find("<INV_COVARS>").unwrap();
     let damaged = format!("{}{}", &full[..part], full[part..].replacen("[\n", "[\n-", 1));
