@@ -18,7 +18,7 @@ use crate::{Differences, Settings, Stop};
 /// MFCCs at 16 kHz; seen between two libraries: 8e-5.
 const MFCC: f64 = 2e-4;
 /// MFCCs of a recording at 8 kHz: the mel bins above 4 kHz hold only the rest of the resampler.
-const MFCC_RESAMPLED: f64 = 0.2;
+const MFCC_RESAMPLED: f64 = 2e-3;
 /// I-vectors; seen between two libraries: usually 5e-4, 2e-3 once.
 const IVECTOR: f64 = 2e-3;
 /// Normalised and transformed features: the rounding of sums of up to 280 products.

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn packed_spectrum_equals_the_definition() {
         for size in [4, 6, 8, 18, 34, 50, 200, 256, 400] {
-            for (level, as_kaldi) in available().into_iter().flat_map(|level| [(level, false), (level, true)]) {
+            for (level, as_kaldi) in available().flat_map(|level| [(level, false), (level, true)]) {
                 let error = dispatch_at(level, Packed { size, as_kaldi });
                 assert!(error < tolerance(size, as_kaldi), "{error} for {size} at {level}, {as_kaldi}");
             }
@@ -182,7 +182,7 @@ mod tests {
         for size in
             [4, 6, 8, 10, 14, 16, 18, 22, 26, 30, 32, 34, 50, 64, 128, 200, 256, 400, 512, 720, 882, 1024, 1102, 1202]
         {
-            for (level, as_kaldi) in available().into_iter().flat_map(|level| [(level, false), (level, true)]) {
+            for (level, as_kaldi) in available().flat_map(|level| [(level, false), (level, true)]) {
                 let error = dispatch_at(level, Compare { size, as_kaldi });
                 assert!(error < tolerance(size, as_kaldi), "{error} for {size} at {level}, {as_kaldi}");
             }

@@ -125,10 +125,10 @@ fn likelihoods_equal_the_density() {
     let came = gmm.log_likelihoods(&Matrix::from_vec(1, 2, x.to_vec()).unwrap()).unwrap();
     for g in 0..3 {
         let mut expected = f64::from(gmm.weights()[g]).ln();
-        for d in 0..2 {
+        for (d, &x) in x.iter().enumerate() {
             let inv_var = f64::from(gmm.inv_vars()[(g, d)]);
             let mean = f64::from(gmm.means_invvars()[(g, d)]) / inv_var;
-            let distance = f64::from(x[d]) - mean;
+            let distance = f64::from(x) - mean;
             expected += 0.5 * ((inv_var / (2.0 * std::f64::consts::PI)).ln() - distance * distance * inv_var);
         }
         assert!((f64::from(came[(0, g)]) - expected).abs() < 1e-5);
