@@ -329,13 +329,7 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
 }
 
 /// Runs a stage and prints its line.
-fn run_stage(
-    settings: &Settings,
-    name: &str,
-    stage: Stage,
-    set: &Path,
-    out: &mut dyn Write,
-) -> Result<Totals, Error> {
+fn run_stage(settings: &Settings, name: &str, stage: Stage, set: &Path, out: &mut dyn Write) -> Result<Totals, Error> {
     let mut counts = Totals::default();
     let parts = match stage(settings, set) {
         Ok(parts) => parts,

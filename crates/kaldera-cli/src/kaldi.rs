@@ -297,8 +297,13 @@ impl<'a> Registry<'a> for FileOptions {
             "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" | "word-symbol-table" => {
                 &mut self.inputs
             }
-            "cmvn-config" | "diag-ubm" | "frame-weights-rspecifier" | "global-cmvn-stats" | "ivector-extractor"
-            | "lda-matrix" | "splice-config" => &mut self.inputs,
+            "cmvn-config"
+            | "diag-ubm"
+            | "frame-weights-rspecifier"
+            | "global-cmvn-stats"
+            | "ivector-extractor"
+            | "lda-matrix"
+            | "splice-config" => &mut self.inputs,
             "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,
         };

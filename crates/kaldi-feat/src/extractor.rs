@@ -115,7 +115,7 @@ impl<K: Kind> Extractor<K> {
         let unwarped = K::warped(&options, 1.0)?;
         Ok(Self {
             kind: K::new(&options, &unwarped)?,
-            spectrum: PowerSpectrum::new(framing.padded),
+            spectrum: PowerSpectrum::new(framing.padded, framing.as_kaldi),
             unwarped: Arc::new(unwarped),
             warped: RwLock::default(),
             resamplers: RwLock::default(),

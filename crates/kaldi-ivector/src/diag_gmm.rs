@@ -20,7 +20,8 @@ pub(crate) const LOG_2_PI: f64 = 1.837_877_066_409_345_5;
 ///
 /// ```text
 /// log p(x, g) = gconst(g) + Σ_d x(d) means_invvars(g, d) - 1/2 Σ_d x(d)² inv_vars(g, d)
-/// gconst(g)   = ln weight(g) - 1/2 Σ_d [ln 2π - ln inv_vars(g, d) + means_invvars(g, d)² / inv_vars(g, d)]
+/// gconst(g)   = ln weight(g)
+///               - 1/2 Σ_d [ln 2π - ln inv_vars(g, d) + means_invvars(g, d)² / inv_vars(g, d)]
 /// ```
 ///
 /// ```
@@ -32,7 +33,8 @@ pub(crate) const LOG_2_PI: f64 = 1.837_877_066_409_345_5;
 /// let means_invvars = Matrix::from_vec(2, 1, vec![-1.0, 6.0])?;
 /// let gmm = DiagGmm::new(Vector::from(vec![0.5, 0.5]), means_invvars, inv_vars)?;
 /// let log_likes = gmm.log_likelihoods(&Matrix::from_vec(1, 1, vec![-1.0])?)?;
-/// assert!((log_likes[(0, 0)] - (0.5_f32 / (2.0 * std::f32::consts::PI).sqrt()).ln()).abs() < 1e-6);
+/// let expected = (0.5 / (2.0 * std::f32::consts::PI).sqrt()).ln();
+/// assert!((log_likes[(0, 0)] - expected).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

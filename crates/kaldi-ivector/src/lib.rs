@@ -41,7 +41,8 @@
 //! | `DiagGmm`, `FullGmm` | [`DiagGmm`], [`FullGmm`] |
 //! | `VectorToPosteriorEntry` | [`select_posteriors`] |
 //! | `IvectorExtractor` | [`IvectorExtractor`]; its derived variables are [`IvectorTerms`] |
-//! | `IvectorExtractorUtteranceStats`, `GetIvectorDistribution` | [`UtteranceStats`], [`IvectorTerms::ivector`] |
+//! | `IvectorExtractorUtteranceStats` | [`UtteranceStats`] |
+//! | `GetIvectorDistribution` | [`IvectorTerms::ivector`] |
 //! | `OnlineIvectorEstimationStats` | [`OnlineStats`] |
 //! | `OnlineIvectorExtractionConfig`, `...Info` | [`IvectorOptions`], [`IvectorModel`] |
 //! | `OnlineIvectorFeature` | [`OnlineIvector`]; CMVN, splicing and LDA come before it |

@@ -84,14 +84,17 @@ impl IvectorModel {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use kaldi_ivector::{DiagGmm, IvectorExtractor, IvectorModel, IvectorOptions, IvectorTerms, OnlineIvector};
+/// use kaldi_ivector::{DiagGmm, IvectorExtractor, IvectorTerms};
+/// use kaldi_ivector::{IvectorModel, IvectorOptions, OnlineIvector};
 /// use kaldi_matrix::{Matrix, SpMatrix, Vector};
 ///
-/// let ubm = DiagGmm::new(Vector::from(vec![1.0]), Matrix::zeros(1, 1), Matrix::from_vec(1, 1, vec![1.0])?)?;
-/// let projection = Matrix::from_vec(1, 1, vec![1.0])?;
-/// let extractor = IvectorExtractor::new(Vector::from(vec![1.0]), vec![projection], vec![SpMatrix::unit(1)], 5.0)?;
-/// let terms = IvectorTerms::new(&extractor)?;
-/// let model = IvectorModel::new(ubm, terms, IvectorOptions::default().with_posterior_scale(1.0))?;
+/// let one = Matrix::from_vec(1, 1, vec![1.0])?;
+/// let ubm = DiagGmm::new(Vector::from(vec![1.0]), Matrix::zeros(1, 1), one)?;
+/// let (weights, projection) = (Vector::from(vec![1.0]), Matrix::from_vec(1, 1, vec![1.0])?);
+/// let unit = SpMatrix::unit(1);
+/// let extractor = IvectorExtractor::new(weights, vec![projection], vec![unit], 5.0)?;
+/// let options = IvectorOptions::default().with_posterior_scale(1.0);
+/// let model = IvectorModel::new(ubm, IvectorTerms::new(&extractor)?, options)?;
 ///
 /// let mut stream = OnlineIvector::new(Arc::new(model));
 /// stream.accept(&[0.0, 0.0], &[8.0, 8.0])?; // two frames, 3 above the mean

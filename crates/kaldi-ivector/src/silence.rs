@@ -123,11 +123,7 @@ impl SilenceWeighting {
     /// [`Error::NotReady`] if `first_decoder_frame` is not among the frames that are ready, and
     /// there are some.
     #[doc(alias = "GetDeltaWeights")]
-    pub fn changes(
-        &mut self,
-        num_frames_ready: usize,
-        first_decoder_frame: usize,
-    ) -> Result<Vec<(usize, f32)>, Error> {
+    pub fn changes(&mut self, num_frames_ready: usize, first_decoder_frame: usize) -> Result<Vec<(usize, f32)>, Error> {
         if num_frames_ready == 0 {
             return Ok(Vec::new());
         }

@@ -19,15 +19,16 @@ use crate::utterance::out_of_range;
 ///
 /// With a `max_count` the prior becomes stronger once the frames (times posterior scale) are more,
 /// as if the statistics were scaled down to this count: i-vectors of long utterances look like
-/// those of shorter ones.
+/// i-vectors of shorter ones.
 ///
 /// ```
 /// use kaldi_ivector::{IvectorExtractor, IvectorTerms, OnlineStats};
 /// use kaldi_matrix::{Matrix, SpMatrix, Vector};
 ///
 /// // One Gaussian of variance 1 in one dimension, with the mean v(0) + v(1), and v(0) near 10.
-/// let projection = Matrix::from_vec(1, 2, vec![1.0, 1.0])?;
-/// let extractor = IvectorExtractor::new(Vector::from(vec![1.0]), vec![projection], vec![SpMatrix::unit(1)], 10.0)?;
+/// let projections = vec![Matrix::from_vec(1, 2, vec![1.0, 1.0])?];
+/// let weights = Vector::from(vec![1.0]);
+/// let extractor = IvectorExtractor::new(weights, projections, vec![SpMatrix::unit(1)], 10.0)?;
 /// let terms = IvectorTerms::new(&extractor)?;
 /// let mut stats = OnlineStats::new(&terms, 0.0);
 /// stats.accumulate(&terms, &Matrix::from_vec(1, 1, vec![13.0])?, &[vec![(0, 1.0)]])?;
@@ -53,13 +54,7 @@ impl OnlineStats {
         let dim = terms.ivector_dim();
         let mut linear = Vector::zeros(dim);
         linear[0] = terms.prior_offset();
-        Self {
-            prior_offset: terms.prior_offset(),
-            max_count,
-            num_frames: 0.0,
-            quadratic: SpMatrix::unit(dim),
-            linear,
-        }
+        Self { prior_offset: terms.prior_offset(), max_count, num_frames: 0.0, quadratic: SpMatrix::unit(dim), linear }
     }
 
     /// Returns the number of frames: the sum of all weights.

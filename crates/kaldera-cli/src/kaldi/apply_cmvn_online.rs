@@ -16,7 +16,8 @@ use crate::{Call, Tool};
 pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn-online", about: "Normalise features by the frames so far and global statistics", run };
 
-const USAGE: &str = "Normalises each frame by a window that ends with it, filled up with earlier frames of the speaker (--spk2utt)
+const USAGE: &str =
+    "Normalises each frame by a window that ends with it, filled up with earlier frames of the speaker (--spk2utt)
 and global statistics, as the online decoders do.
 Usage: apply-cmvn-online [options] <global-stats-rxfilename> <feats-rspecifier> <feats-wspecifier>
 For example: apply-cmvn-online --spk2utt=ark:spk2utt global_cmvn.stats scp:feats.scp ark:normalised.ark";

@@ -38,7 +38,11 @@ fn run(call: Call<'_>) -> ExitCode {
         }
         let gmm: DiagGmm = read_model(&gmm)?;
         if options.n > gmm.num_gaussians() {
-            warn!("the mixture has {} Gaussians, fewer than --n={}: all of them are taken", gmm.num_gaussians(), options.n);
+            warn!(
+                "the mixture has {} Gaussians, fewer than --n={}: all of them are taken",
+                gmm.num_gaussians(),
+                options.n
+            );
         }
         let (mut frames, mut log_likelihood) = (0_u64, 0.0);
         let counts = map_table(&features, &posteriors, |key, features: Matrix<f32>| {

@@ -72,8 +72,9 @@ fn run(call: Call<'_>) -> ExitCode {
 /// Returns `features` times the transposed matrix, `None` if they do not fit.
 fn transformed(matrix: &Matrix<f32>, features: &Matrix<f32>) -> Result<Option<Matrix<f32>>, Failure> {
     let (rows, dim) = (features.num_rows(), features.num_cols());
+    // Of no frames the number of columns is not known.
     if features.is_empty() {
-        return Ok(Some(Matrix::default()));
+        return Ok(None);
     }
     let mut out = Matrix::zeros(rows, matrix.num_rows());
     if matrix.num_cols() == dim + 1 {

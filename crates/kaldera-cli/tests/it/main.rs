@@ -9,6 +9,7 @@ mod fst;
 mod fst_graphs;
 mod fst_tables;
 mod inputs;
+mod ivectors;
 mod kaldi_programs;
 mod kaldi_tables;
 mod lattices;
