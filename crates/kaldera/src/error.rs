@@ -305,6 +305,9 @@ pub enum Error {
     /// An error of i-vectors.
     #[error(transparent)]
     Ivector(#[from] kaldi_ivector::Error),
+    /// An error of one of Kaldi's networks.
+    #[error(transparent)]
+    Nnet3(#[from] kaldi_nnet3::Error),
     /// A line of one of Kaldi's configuration files that cannot be used.
     #[error("{file}:{line}: {reason}")]
     ConfigLine {

@@ -188,7 +188,15 @@ impl Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        let DecodingConfig { search, endpoints, .. } = &mut self.config;
+        let DecodingConfig {
+            search,
+            acoustic_scale,
+            frame_subsampling_factor,
+            frames_per_chunk,
+            extra_left_context_initial,
+            silence_phones: _,
+            endpoints,
+        } = &mut self.config;
         registry.add("beam", &mut search.beam, "Decoding beam");
         registry.add("max-active", &mut search.max_active, "Maximum number of active states of a frame");
         registry.add("min-active", &mut search.min_active, "Minimum number of active states of a frame");
@@ -204,12 +212,12 @@ impl OptionSet for Options {
         registry.add("phone-determinize", &mut self.phone_determinize, "Must be true");
         registry.add("word-determinize", &mut self.word_determinize, "Must be true");
         registry.add("minimize", &mut self.minimize, "Must be false");
-        registry.add("acoustic-scale", &mut self.config.acoustic_scale, "Factor of log-likelihoods");
+        registry.add("acoustic-scale", acoustic_scale, "Factor of log-likelihoods");
         let doc = "Frames of features for a row of the network's output";
-        registry.add("frame-subsampling-factor", &mut self.config.frame_subsampling_factor, doc);
-        registry.add("frames-per-chunk", &mut self.config.frames_per_chunk, "Frames that the network takes at once");
+        registry.add("frame-subsampling-factor", frame_subsampling_factor, doc);
+        registry.add("frames-per-chunk", frames_per_chunk, "Frames that the network takes at once");
         let doc = "Left context in addition to the network's own, at the start";
-        registry.add("extra-left-context-initial", &mut self.config.extra_left_context_initial, doc);
+        registry.add("extra-left-context-initial", extra_left_context_initial, doc);
         registry.add("endpoint.silence-phones", &mut self.silence_phones, "Phones of silence, such as 1:2:3");
         for (EndpointRule { must_contain_nonsilence, min_trailing_silence, max_relative_cost, min_utterance_length, .. }, names) in
             endpoints.rules.iter_mut().zip(RULES)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kaldi_feat::{
-    CmvnStats, Fbank, FbankOptions, FeatureStream, Kind, Mfcc, MfccOptions, OnlineCmvn, OnlineCmvnOptions, RowStream,
+    CmvnStats, Fbank, FbankOptions, FeatureStream, Kind, Mfcc, MfccOptions, OnlineCmvn, OnlineCmvnOptions,
 };
 use kaldi_io::rxfilename::Input;
 use kaldi_io::transition_model::TransitionModel;
