@@ -21,8 +21,10 @@ pub struct Stream {
     network: Arc<LoopedNetwork>,
     /// Rows of earlier chunks that the next chunk needs, by node.
     kept: Vec<Vec<f32>>,
-    /// Rows of chunks that are not computed.
+    /// Rows of chunks that are not computed, after values that are not needed any more.
     pending: Vec<f32>,
+    /// Number of these values.
+    spent: usize,
     /// Number of frames that came in.
     frames: usize,
     /// Number of chunks that are computed.
@@ -43,6 +45,7 @@ impl LoopedNetwork {
             network: Arc::clone(self),
             kept: vec![Vec::new(); self.network.graph.entries.len()],
             pending: Vec::new(),
+            spent: 0,
             frames: 0,
             chunks: 0,
             output: Vec::new(),
@@ -99,8 +102,8 @@ impl LoopedNetwork {
             std::mem::swap(&mut work.kept, &mut stream.kept);
             work.begin(graph, plan);
             let values = self.frames_of(stream.chunks) * width;
-            work.new_rows(graph, plan, input).copy_from_slice(&stream.pending[..values]);
-            stream.pending.drain(..values);
+            work.new_rows(graph, plan, input).copy_from_slice(&stream.pending[stream.spent..][..values]);
+            stream.spend(values);
             if let Some((node, width)) = self.network.ivector {
                 let rows = work.new_rows(graph, plan, node).chunks_exact_mut(width);
                 rows.for_each(|row| row.copy_from_slice(ivector));
@@ -209,20 +212,22 @@ impl Stream {
         let chunks = (self.total_rows() - self.rows).div_ceil(chunk_rows);
         let frames: usize = (self.chunks..self.chunks + chunks).map(|chunk| self.network.frames_of(chunk)).sum();
         let width = self.network.input_dim();
-        let have = self.pending.len() / width;
+        let have = self.pending().len() / width;
         self.pending.extend(self.last.repeat(frames.saturating_sub(have)));
     }
 
     /// Returns `true` if there are frames for a chunk.
     pub fn ready(&self) -> bool {
         let done = self.finished && self.rows >= self.total_rows();
-        !done && self.frames > 0 && self.pending.len() >= self.network.frames_of(self.chunks) * self.network.input_dim()
+        !done
+            && self.frames > 0
+            && self.pending().len() >= self.network.frames_of(self.chunks) * self.network.input_dim()
     }
 
     /// Returns the number of frames that are missing for the next chunk.
     pub fn frames_to_chunk(&self) -> usize {
         let left = if self.frames == 0 { self.network.left.unsigned_abs() as usize } else { 0 };
-        let have = self.pending.len() / self.network.input_dim() + left;
+        let have = self.pending().len() / self.network.input_dim() + left;
         self.network.frames_of(self.chunks).saturating_sub(have)
     }
 
@@ -242,6 +247,20 @@ impl Stream {
         let values = std::mem::take(&mut self.output);
         let rows = values.len() / width;
         Matrix::from_vec(rows, if rows > 0 { width } else { 0 }, values).expect("whole rows were computed")
+    }
+
+    /// Returns the rows of chunks that are not computed.
+    fn pending(&self) -> &[f32] {
+        &self.pending[self.spent..]
+    }
+
+    /// Drops values, not each time from memory: the others would be moved as often.
+    fn spend(&mut self, values: usize) {
+        self.spent += values;
+        if self.spent > self.pending.len() / 2 {
+            self.pending.drain(..self.spent);
+            self.spent = 0;
+        }
     }
 
     /// Returns the number of output rows that the frames so far have.
