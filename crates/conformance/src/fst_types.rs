@@ -1,9 +1,9 @@
 //! OpenFst's file types, `fst_types/read`, and composition with look-ahead, `fst_types/lookahead`.
 //!
 //! The cases are files `TYPE/N.fst`, beside `N.print` and `N.info`, the output of fstprint and
-//! fstinfo; and `lookahead/N.left.fst` with `N.right.fst`, whose composition `N.composed.unconnected`
-//! holds, with all states and arcs that look-ahead visits. The folder keeps some numbers for
-//! acceptance; cases are the files that are there.
+//! fstinfo; and `lookahead/N.left.fst` with `N.right.fst`, whose composition
+//! `N.composed.unconnected` holds, with all states and arcs that look-ahead visits. The folder
+//! keeps some numbers for acceptance; cases are the files that are there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +46,11 @@ pub(crate) fn cases(folder: &Path) -> Result<Vec<Case>, Damage> {
 
 fn made(mut ids: Vec<String>) -> Vec<Case> {
     ids.sort();
-    let case = |id: String| Case { names: id.split('/').next().map(str::to_owned).into_iter().collect(), value: json!({}), id };
+    let case = |id: String| Case {
+        names: id.split('/').next().map(str::to_owned).into_iter().collect(),
+        value: json!({}),
+        id,
+    };
     ids.into_iter().map(case).collect()
 }
 
@@ -97,7 +101,12 @@ fn look_ahead(folder: &Path, id: &str) -> Result<Verdict, Stop> {
     let composition = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default());
     let mut differences = Differences::default();
     let print = fs::read_to_string(folder.join(format!("{id}.composed.unconnected")))?;
-    compare_print(&print, &composition.compose(Limits::default())?, [&left.input_symbols, &right.output_symbols], &mut differences);
+    compare_print(
+        &print,
+        &composition.compose(Limits::default())?,
+        [&left.input_symbols, &right.output_symbols],
+        &mut differences,
+    );
     differences.verdict()
 }
 
@@ -108,7 +117,8 @@ fn states(transducer: &Transducer) -> impl Iterator<Item = u32> {
 /// A line of fstprint: all fields but the cost, and the cost.
 type Line = (Vec<String>, f32);
 
-/// Compares with the lines of fstprint, whose costs are exact: the states in order, the start first.
+/// Compares with the lines of fstprint, whose costs are exact: the states in order, the start
+/// first.
 fn compare_print(text: &str, it: &Transducer, symbols: [&Option<SymbolTable>; 2], differences: &mut Differences) {
     let expected: Vec<Line> = text.lines().map(|line| line_of(line.split('\t').map(str::to_owned).collect())).collect();
     let mut lines = Vec::new();

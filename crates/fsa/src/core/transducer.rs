@@ -1,4 +1,5 @@
-//! Transducers in OpenFst's form: final costs instead of a final state, a row of arcs for each state.
+//! Transducers in OpenFst's form: final costs instead of a final state, a row of arcs for each
+//! state.
 
 use std::ops::Range;
 
@@ -67,10 +68,7 @@ impl Transducer {
     ///
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::Binary`] if the start or an arc's destination is no state.
-    pub fn new<'a>(
-        start: Option<u32>,
-        states: impl IntoIterator<Item = (f32, &'a [CostArc])>,
-    ) -> Result<Self, Error> {
+    pub fn new<'a>(start: Option<u32>, states: impl IntoIterator<Item = (f32, &'a [CostArc])>) -> Result<Self, Error> {
         let mut builder = TransducerBuilder::default();
         for (final_cost, arcs) in states {
             builder.arcs.extend_from_slice(arcs);
@@ -120,6 +118,11 @@ impl Transducer {
     #[inline]
     pub fn arcs(&self, state: u32) -> &[CostArc] {
         &self.arcs[self.arc_range(state)]
+    }
+
+    /// Returns all arcs.
+    pub(crate) fn into_arcs(self) -> Vec<CostArc> {
+        self.arcs
     }
 
     /// Returns the arcs of a state, to be put into another order.

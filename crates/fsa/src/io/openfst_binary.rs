@@ -60,8 +60,8 @@ pub struct OpenFstBinary {
     pub input_symbols: Option<SymbolTable>,
     /// The symbols of the output labels.
     pub output_symbols: Option<SymbolTable>,
-    /// The labels that each state can reach, for look-ahead. States have the numbers of the file, in
-    /// which the start need not be state 0. It is not written.
+    /// The labels that each state can reach, for look-ahead. States have the numbers of the file,
+    /// in which the start need not be state 0. It is not written.
     pub label_reach: Option<LabelReach>,
 }
 

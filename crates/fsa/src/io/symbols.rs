@@ -66,7 +66,7 @@ impl SymbolTable {
     /// Returns the label of a symbol.
     #[doc(alias = "Find")]
     pub fn find(&self, symbol: &str) -> Option<i32> {
-        self.symbols.find(symbol).ok().map(|at| self.symbols.labels[at as usize])
+        self.symbols.find(symbol).map(|at| self.symbols.labels[at as usize])
     }
 
     /// Returns the symbols with their labels, in the order in which they were added.
@@ -104,7 +104,7 @@ impl SymbolTable {
         if let Some(what) = self.has(symbol, label) {
             return Err(Error::RepeatedSymbol { what, symbol: symbol.to_owned(), label });
         }
-        Shared::make_mut(&mut self.symbols).add(symbol, label)
+        Shared::make_mut(&mut self.symbols).add(symbol, label).map(|_| ())
     }
 
     /// Returns the label of a symbol, which gets the one after the highest if it has none; an empty
@@ -131,18 +131,19 @@ impl SymbolTable {
         Ok(label)
     }
 
-    /// Adds a symbol whose label may be another one's, too: OpenFst gives all words that a relabelled
-    /// transducer lacks the same label.
+    /// Adds a symbol whose label may be another one's, too: OpenFst gives all words that a
+    /// relabelled transducer lacks the same label.
     fn add_from_file(&mut self, symbol: &str, label: i32) -> Result<(), Error> {
-        if self.symbols.find(symbol).is_ok() {
-            return Err(Error::RepeatedSymbol { what: "a symbol", symbol: symbol.to_owned(), label });
+        if Shared::make_mut(&mut self.symbols).add(symbol, label)? {
+            Ok(())
+        } else {
+            Err(Error::RepeatedSymbol { what: "a symbol", symbol: symbol.to_owned(), label })
         }
-        Shared::make_mut(&mut self.symbols).add(symbol, label)
     }
 
     /// Returns the name of the part, symbol or label, that the table has already.
     fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
-        if self.symbols.find(symbol).is_ok() {
+        if self.symbols.find(symbol).is_some() {
             Some("a symbol")
         } else {
             self.symbols.of_label(label).map(|_| "a label")

@@ -5,7 +5,8 @@ use std::sync::{Arc as Shared, Mutex, PoisonError};
 
 use kaldera_base::setters;
 
-use super::look_ahead::{LookAheadGrammar, LookAheadLexicon, Pair, PairArc, Sides};
+use super::grammar::LookAheadGrammar;
+use super::look_ahead::{LookAheadLexicon, Memory, Pair, PairArc, Sides};
 use super::search_graph::SearchGraph;
 use super::shared_states::SharedStates;
 use crate::core::arc::EPSILON;
@@ -20,14 +21,14 @@ use crate::support::ids::number;
 #[non_exhaustive]
 pub struct CompositionOptions {
     /// Bytes for states and arcs that decoders share. A larger cache is replaced by an empty one,
-    /// into which each decoder takes its live states; 96 MiB unless set.
+    /// into which each decoder takes its live states; 64 MiB unless set.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
 }
 
 setters! {
     CompositionOptions:
-    cache_bytes, with_cache_bytes: usize = 96 << 20, "With about this number of bytes for the cache.";
+    cache_bytes, with_cache_bytes: usize = 64 << 20, "With about this number of bytes for the cache.";
 }
 
 /// A lexicon and a grammar, composed state by state while decoders ask, as OpenFst does with its
@@ -35,14 +36,15 @@ setters! {
 ///
 /// A state is a state of each side and the state of the filter. Where the left side has no output
 /// label, the filter looks at the labels that can come next: if the grammar has no arc for any of
-/// them, the state is left out; if it has one, it is taken at once; otherwise minus the logarithm of
-/// their summed probability is added to the cost, and subtracted behind the next word. Costs and
+/// them, the state is left out; if it has one, it is taken at once; otherwise minus the logarithm
+/// of their summed probability is added to the cost, and subtracted behind the next word. Costs and
 /// states are those of OpenFst, so a beam cuts the same.
 ///
 /// What one decoder has composed, all others find; they do not wait for each other.
 ///
 /// ```
-/// use fsa::on_demand::{Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph};
+/// use fsa::on_demand::{Composition, CompositionOptions, SearchGraph};
+/// use fsa::on_demand::{LookAheadGrammar, LookAheadLexicon};
 /// # use fsa::io::{OpenFstBinary, OpenFstText, TransducerFile};
 /// # fn read(text: &str) -> Result<fsa::Transducer, fsa::Error> {
 /// #     let graph = OpenFstText::default().read(text)?;
@@ -97,7 +99,14 @@ impl Composition {
     /// Returns a decoder's view.
     pub fn view(&self) -> ComposedView {
         let states = self.inner.current();
-        ComposedView { inner: Shared::clone(&self.inner), states, arcs: Vec::new(), pairs: Vec::new(), problem: None }
+        ComposedView {
+            inner: Shared::clone(&self.inner),
+            states,
+            arcs: Vec::new(),
+            pairs: Vec::new(),
+            memory: Memory::new(),
+            problem: None,
+        }
     }
 
     /// Returns the number of states in the cache, and its bytes. Views that have not moved to a new
@@ -116,7 +125,7 @@ impl Composition {
         let sides = &self.inner.sides;
         let mut builder = TransducerBuilder::default();
         let (mut states, mut pairs, mut arcs) = (HashMap::new(), Vec::new(), Vec::new());
-        let start = sides.start();
+        let (start, mut memory) = (sides.start(), Memory::new());
         if let Some(start) = start {
             states.insert(start, 0);
             pairs.push(start);
@@ -125,7 +134,7 @@ impl Composition {
         while let Some(&pair) = pairs.get(done) {
             done += 1;
             arcs.clear();
-            sides.arcs(pair, &mut arcs);
+            sides.arcs(pair, &mut memory, &mut arcs);
             let bytes = size_of_val(&pairs[..]) * 3 + builder.arcs.len() * size_of::<CostArc>();
             limits.check(Operation::Composition, bytes, pairs.len(), builder.arcs.len())?;
             for &PairArc { ilabel, olabel, cost, dest } in &arcs {
@@ -164,6 +173,7 @@ pub struct ComposedView {
     /// Arcs of the state that was asked for last.
     arcs: Vec<CostArc>,
     pairs: Vec<PairArc>,
+    memory: Memory,
     problem: Option<Error>,
 }
 
@@ -173,7 +183,7 @@ impl ComposedView {
         let pair = self.states.pair(state)?;
         let sides = &self.inner.sides;
         self.pairs.clear();
-        sides.arcs(pair, &mut self.pairs);
+        sides.arcs(pair, &mut self.memory, &mut self.pairs);
         let final_cost = sides.final_cost(pair);
         self.arcs.clear();
         let mut num_epsilons = 0;

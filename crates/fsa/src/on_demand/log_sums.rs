@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::core::transducer::{CostArc, Transducer};
 use crate::support::ids::{NONE, narrow, number};
 
 /// States with so many arcs have sums computed beforehand, one for each [`PERIOD`] arcs.
@@ -22,21 +21,23 @@ pub(super) struct LogSums {
 }
 
 impl LogSums {
-    /// O(arcs).
-    pub(super) fn new(transducer: &Transducer) -> Self {
-        let (mut first, mut sums) = (Vec::with_capacity(transducer.num_states()), Vec::new());
-        for state in 0..number(transducer.num_states()) {
-            let arcs = transducer.arcs(state);
-            if arcs.len() < LEAST_ARCS {
+    /// Computes the sums of states by the ends of their arcs, and the costs of all arcs. O(arcs).
+    pub(super) fn new(ends: &[u32], costs: &[f32]) -> Self {
+        let (mut first, mut sums) = (Vec::with_capacity(ends.len()), Vec::new());
+        let mut begin = 0;
+        for &end in ends {
+            let costs = &costs[begin as usize..end as usize];
+            begin = end;
+            if costs.len() < LEAST_ARCS {
                 first.push(NONE);
                 continue;
             }
             first.push(number(sums.len()));
             let mut sum = f64::INFINITY;
             sums.push(sum);
-            for block in arcs.chunks_exact(PERIOD) {
-                for arc in block {
-                    sum = plus(sum, arc.cost.into());
+            for block in costs.chunks_exact(PERIOD) {
+                for &cost in block {
+                    sum = plus(sum, cost.into());
                 }
                 sums.push(sum);
             }
@@ -45,16 +46,16 @@ impl LogSums {
         Self { first, sums }
     }
 
-    /// Adds the costs of a range of a state's arcs to a sum.
-    pub(super) fn add(&self, sum: f32, state: u32, arcs: &[CostArc], range: Range<usize>) -> f32 {
-        let add_all = |sum: f32, arcs: &[CostArc]| arcs.iter().fold(sum, |sum, arc| add_costs(sum, arc.cost));
+    /// Adds a range of the costs of a state's arcs, which are `costs`, to a sum.
+    pub(super) fn add(&self, sum: f32, state: u32, costs: &[f32], range: Range<usize>) -> f32 {
+        let add_all = |sum: f32, costs: &[f32]| costs.iter().fold(sum, |sum, &cost| add_costs(sum, cost));
         let first = self.first[state as usize];
         if first == NONE {
-            return add_all(sum, &arcs[range]);
+            return add_all(sum, &costs[range]);
         }
         let (begin, end) = (range.start.div_ceil(PERIOD), range.end / PERIOD);
         let (stored, stored_end) = (begin * PERIOD, end * PERIOD);
-        let mut sum = if range.start < stored { add_all(sum, &arcs[range.start..stored.min(range.end)]) } else { sum };
+        let mut sum = if range.start < stored { add_all(sum, &costs[range.start..stored.min(range.end)]) } else { sum };
         if stored < stored_end {
             let of = |block: usize| self.sums[first as usize + block];
             if of(end) < of(begin) {
@@ -62,7 +63,7 @@ impl LogSums {
             }
         }
         if stored_end < range.end {
-            sum = add_all(sum, &arcs[stored.max(stored_end).min(range.end)..range.end]);
+            sum = add_all(sum, &costs[stored.max(stored_end).min(range.end)..range.end]);
         }
         sum
     }

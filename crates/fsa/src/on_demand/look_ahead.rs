@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc as Shared;
 
-use super::log_sums::{LogSums, add_costs};
+use super::grammar::LookAheadGrammar;
+use super::log_sums::add_costs;
 use super::reach::output_reach;
 use crate::core::arc::EPSILON;
 use crate::core::label_reach::{LabelReach, contains};
-use crate::core::transducer::{CostArc, Transducer};
 use crate::core::limits::Limits;
+use crate::core::transducer::{CostArc, Transducer};
 use crate::error::{Error, LookAheadProblem, Quantity};
 use crate::support::ids::number;
 
@@ -28,19 +29,22 @@ impl LookAheadLexicon {
     /// `olabel_lookahead` has them.
     ///
     /// # Errors
-    /// [`Error::LookAhead`] if the labels are of another transducer or of the other side, or the arcs
-    /// of a state are not sorted by output label.
+    /// [`Error::LookAhead`] if the labels are of another transducer or of the other side, or the
+    /// arcs of a state are not sorted by output label.
     pub fn new(transducer: Transducer, reach: LabelReach) -> Result<Self, Error> {
         if reach.of_input() || reach.num_states() != transducer.num_states() {
             let state = reach.num_states().min(transducer.num_states());
             return Err(Error::LookAhead { problem: LookAheadProblem::OtherReach, state });
         }
-        check_order(&transducer, |arc| arc.olabel, LookAheadProblem::UnsortedOutput)?;
+        let is_sorted = |&state: &usize| transducer.arcs(number(state)).is_sorted_by_key(|arc| arc.olabel);
+        if let Some(state) = (0..transducer.num_states()).find(|state| !is_sorted(state)) {
+            return Err(Error::LookAhead { problem: LookAheadProblem::UnsortedOutput, state });
+        }
         Ok(Self { transducer, reach })
     }
 
-    /// Computes the reachable labels, of a transducer whose arcs are in any order. Sets of labels are
-    /// small if words with the same beginning have neighbouring numbers.
+    /// Computes the reachable labels, of a transducer whose arcs are in any order. Sets of labels
+    /// are small if words with the same beginning have neighbouring numbers.
     ///
     /// # Errors
     /// [`Error::Limit`] if they take more than `limits` allow.
@@ -68,41 +72,6 @@ impl LookAheadLexicon {
     pub fn num_bytes(&self) -> usize {
         self.transducer.num_bytes() + self.reach.num_bytes()
     }
-}
-
-/// The right side of a composition with look-ahead: a transducer, sorted by input label, with sums
-/// of the probabilities of its arcs. `Gr.fst` of a Kaldi model is such a side.
-#[derive(Debug)]
-pub struct LookAheadGrammar {
-    transducer: Transducer,
-    sums: LogSums,
-}
-
-impl LookAheadGrammar {
-    /// Checks a transducer and computes the sums. O(arcs).
-    ///
-    /// # Errors
-    /// [`Error::LookAhead`] if the arcs of a state are not sorted by input label.
-    pub fn new(transducer: Transducer) -> Result<Self, Error> {
-        check_order(&transducer, |arc| arc.ilabel, LookAheadProblem::UnsortedInput)?;
-        Ok(Self { sums: LogSums::new(&transducer), transducer })
-    }
-
-    /// Returns the transducer.
-    pub fn transducer(&self) -> &Transducer {
-        &self.transducer
-    }
-
-    /// Returns the number of bytes in memory.
-    pub fn num_bytes(&self) -> usize {
-        self.transducer.num_bytes() + self.sums.bytes()
-    }
-}
-
-/// Checks that the arcs of each state are sorted by a label.
-fn check_order(it: &Transducer, label: fn(&CostArc) -> i32, problem: LookAheadProblem) -> Result<(), Error> {
-    let unsorted = (0..it.num_states()).find(|&state| !it.arcs(number(state)).is_sorted_by_key(label));
-    unsorted.map_or(Ok(()), |state| Err(Error::LookAhead { problem, state }))
 }
 
 /// A state of the composition: states of both sides and the state of the filters.
@@ -152,13 +121,46 @@ pub(super) struct PairArc {
 }
 
 /// What look-ahead finds behind a state of the left side.
+#[derive(Debug, Clone, Copy)]
 enum Ahead {
     /// No label that the right side can take next.
     Nothing,
-    /// A single arc of the right side, by its index in its state.
-    One(usize),
+    /// A single arc of the right side, by its position.
+    One(u32),
     /// Several, and the cost of all of them together.
     Cost(f32),
+}
+
+/// With more intervals, their arcs are near each other.
+const FEW_INTERVALS: usize = 4;
+
+/// Slots of a [`Memory`].
+const SLOTS: usize = 1 << 13;
+
+/// What was found last, by the labels looked ahead for and the state of the right side. States of
+/// the left side that follow one another have the same labels.
+#[derive(Debug)]
+pub(super) struct Memory {
+    slots: Vec<Option<(Key, Ahead)>>,
+}
+
+/// The bounds of a single interval, or a state of the left side and -1; and a state of the right
+/// side.
+type Key = ([i32; 2], u32);
+
+impl Memory {
+    pub(super) fn new() -> Self {
+        Self { slots: vec![None; SLOTS] }
+    }
+
+    #[inline]
+    fn slot(&mut self, ([first, end], state): Key) -> &mut Option<(Key, Ahead)> {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let labels = u64::from(first.cast_unsigned()) << 32 | u64::from(end.cast_unsigned());
+        let hash = (labels.wrapping_mul(ODD) ^ u64::from(state)).wrapping_mul(ODD);
+        let slot = usize::try_from(hash >> 40).unwrap_or(0) & (SLOTS - 1);
+        &mut self.slots[slot]
+    }
 }
 
 /// Both sides of a composition.
@@ -171,7 +173,7 @@ pub(super) struct Sides {
 impl Sides {
     /// Returns the start.
     pub(super) fn start(&self) -> Option<Pair> {
-        Some(Pair::new(self.left.transducer.start()?, self.right.transducer.start()?))
+        Some(Pair::new(self.left.transducer.start()?, self.right.start()?))
     }
 
     /// Returns the cost of ending in a state.
@@ -179,38 +181,40 @@ impl Sides {
         if pair.taken() != EPSILON {
             return f32::INFINITY;
         }
-        self.left.transducer.final_cost(pair.left) - pair.ahead() + self.right.transducer.final_cost(pair.right)
+        self.left.transducer.final_cost(pair.left) - pair.ahead() + self.right.final_cost(pair.right)
     }
 
     /// Appends the arcs of a state in OpenFst's order.
-    pub(super) fn arcs(&self, pair: Pair, out: &mut Vec<PairArc>) {
+    pub(super) fn arcs(&self, pair: Pair, memory: &mut Memory, out: &mut Vec<PairArc>) {
         let left = self.left.transducer.arcs(pair.left);
-        let right = self.right.transducer.arcs(pair.right);
+        let all = self.right.range(pair.right);
         if pair.taken() != EPSILON {
-            self.arcs_of_taken(pair, left, left.len() <= right.len(), out);
+            self.arcs_of_taken(pair, left, left.len() <= all.len(), out);
             return;
         }
-        let num_epsilons = right.iter().take_while(|arc| arc.ilabel == EPSILON).count();
-        let at = At { pair, right, num_epsilons };
-        if left.len() <= right.len() {
-            self.right_epsilons(&at, out);
+        let num_epsilons = self.right.num_epsilons(pair.right);
+        let ends = self.right.final_cost(pair.right) < f32::INFINITY;
+        let at = At { pair, may_wait: ends || num_epsilons < all.len(), num_epsilons };
+        if left.len() <= all.len() {
+            (all.start..all.start + num_epsilons).for_each(|other| self.right_epsilon(pair, other, out));
             for arc in left {
                 if arc.olabel == EPSILON {
-                    self.left_epsilon(&at, arc, out);
+                    self.left_epsilon(&at, arc, memory, out);
                 } else {
-                    let same = equal_range(right, arc.olabel, |arc| arc.ilabel);
-                    right[same].iter().for_each(|other| out.push(matched(pair, arc, other)));
+                    let same = self.right.with_label(pair.right, arc.olabel);
+                    same.for_each(|other| out.push(self.matched(pair, arc, other)));
                 }
             }
         } else {
             let epsilons = left.iter().take_while(|arc| arc.olabel == EPSILON);
-            epsilons.for_each(|arc| self.left_epsilon(&at, arc, out));
-            for other in right {
-                if other.ilabel == EPSILON {
+            epsilons.for_each(|arc| self.left_epsilon(&at, arc, memory, out));
+            for other in all {
+                let label = self.right.ilabels[other];
+                if label == EPSILON {
                     self.right_epsilon(pair, other, out);
                 } else {
-                    let same = equal_range(left, other.ilabel, |arc| arc.olabel);
-                    left[same].iter().for_each(|arc| out.push(matched(pair, arc, other)));
+                    let same = left.iter().skip_while(|arc| arc.olabel < label).take_while(|arc| arc.olabel == label);
+                    same.for_each(|arc| out.push(self.matched(pair, arc, other)));
                 }
             }
         }
@@ -220,53 +224,52 @@ impl Sides {
     /// until it comes to the label.
     fn arcs_of_taken(&self, pair: Pair, left: &[CostArc], in_order: bool, out: &mut Vec<PairArc>) {
         let taken = pair.taken();
-        let mut push = |arc: &CostArc, dest| out.push(PairArc { ilabel: arc.ilabel, olabel: 0, cost: arc.cost, dest });
-        let epsilon = |arc: &CostArc, push: &mut dyn FnMut(&CostArc, Pair)| {
-            if left.len() == 1 || self.left.reach.reaches(arc.dest, taken) {
-                push(arc, Pair { left: arc.dest, ..pair });
-            }
-        };
-        let epsilons = || left.iter().take_while(|arc| arc.olabel == EPSILON);
-        let same = equal_range(left, taken, |arc| arc.olabel);
+        let made = |arc: &CostArc, dest| PairArc { ilabel: arc.ilabel, olabel: EPSILON, cost: arc.cost, dest };
+        let may_go = |arc: &&CostArc| left.len() == 1 || self.left.reach.reaches(arc.dest, taken);
+        let epsilons = left.iter().take_while(|arc| arc.olabel == EPSILON).filter(may_go);
+        let epsilons = epsilons.map(|arc| made(arc, Pair { left: arc.dest, ..pair }));
+        let same = left.iter().skip_while(|arc| arc.olabel < taken).take_while(|arc| arc.olabel == taken);
+        let same = same.map(|arc| made(arc, Pair::new(arc.dest, pair.right)));
         if in_order {
-            epsilons().for_each(|arc| epsilon(arc, &mut push));
+            out.extend(epsilons.chain(same));
+        } else {
+            out.extend(same.chain(epsilons));
         }
-        left[same].iter().for_each(|arc| push(arc, Pair::new(arc.dest, pair.right)));
-        if !in_order {
-            epsilons().for_each(|arc| epsilon(arc, &mut push));
-        }
-    }
-
-    fn right_epsilons(&self, at: &At<'_>, out: &mut Vec<PairArc>) {
-        at.right[..at.num_epsilons].iter().for_each(|arc| self.right_epsilon(at.pair, arc, out));
     }
 
     /// Appends an arc on which only the right side moves.
-    #[expect(clippy::unused_self, reason = "as its neighbours")]
-    fn right_epsilon(&self, pair: Pair, arc: &CostArc, out: &mut Vec<PairArc>) {
+    fn right_epsilon(&self, pair: Pair, other: usize, out: &mut Vec<PairArc>) {
         if !pair.is_barred() {
-            let dest = Pair::new(pair.left, arc.dest);
-            out.push(PairArc { ilabel: EPSILON, olabel: arc.olabel, cost: arc.cost - pair.ahead(), dest });
+            let (olabel, cost, dest) = self.right.arc(other);
+            let dest = Pair::new(pair.left, dest);
+            out.push(PairArc { ilabel: EPSILON, olabel, cost: cost - pair.ahead(), dest });
         }
     }
 
+    /// Returns the arc of two arcs whose labels match.
+    fn matched(&self, pair: Pair, arc: &CostArc, other: usize) -> PairArc {
+        let (olabel, cost, dest) = self.right.arc(other);
+        let cost = arc.cost + (cost - pair.ahead());
+        PairArc { ilabel: arc.ilabel, olabel, cost, dest: Pair::new(arc.dest, dest) }
+    }
+
     /// Appends the arc on which only the left side moves, if both sides can go on behind it.
-    fn left_epsilon(&self, at: &At<'_>, arc: &CostArc, out: &mut Vec<PairArc>) {
-        let At { pair, right, num_epsilons } = *at;
-        let final_cost = self.right.transducer.final_cost(pair.right);
-        if num_epsilons == right.len() && final_cost == f32::INFINITY {
+    fn left_epsilon(&self, at: &At, arc: &CostArc, memory: &mut Memory, out: &mut Vec<PairArc>) {
+        let At { pair, may_wait, num_epsilons } = *at;
+        if !may_wait {
             return;
         }
         let barred = if num_epsilons == 0 { 0 } else { BARRED };
         let dest = Pair { left: arc.dest, right: pair.right, ahead: 0, rest: barred };
-        let made = match self.look_ahead(arc.dest, pair.right, right, final_cost) {
+        let made = match self.look_ahead(arc.dest, pair.right, memory) {
             Ahead::Nothing => return,
             Ahead::One(place) => {
                 // The right side takes its arc at once.
-                let other = right[place];
-                let cost = arc.cost + (0.0 - pair.ahead() + other.cost);
-                let dest = Pair { right: other.dest, rest: other.ilabel.cast_unsigned() << 1 | barred, ..dest };
-                PairArc { ilabel: arc.ilabel, olabel: other.olabel, cost, dest }
+                let (olabel, cost, right) = self.right.arc(place as usize);
+                let cost = arc.cost + (0.0 - pair.ahead() + cost);
+                let label = self.right.ilabels[place as usize];
+                let dest = Pair { right, rest: label.cast_unsigned() << 1 | barred, ..dest };
+                PairArc { ilabel: arc.ilabel, olabel, cost, dest }
             }
             Ahead::Cost(ahead) => {
                 let cost = arc.cost + (ahead - pair.ahead());
@@ -277,35 +280,53 @@ impl Sides {
     }
 
     /// Looks for arcs of a state of the right side that a state of the left side can reach.
-    fn look_ahead(&self, left: u32, right_state: u32, right: &[CostArc], final_cost: f32) -> Ahead {
-        let reach = &self.left.reach;
-        let intervals = reach.intervals(left);
+    fn look_ahead(&self, left: u32, right: u32, memory: &mut Memory) -> Ahead {
+        let intervals = self.left.reach.intervals(left);
+        let key = match intervals {
+            &[interval] => (interval, right),
+            _ => ([left.cast_signed(), -1], right),
+        };
+        let slot = memory.slot(key);
+        match *slot {
+            Some((known, ahead)) if known == key => ahead,
+            _ => slot.insert((key, self.find_ahead(intervals, right))).1,
+        }
+    }
+
+    /// Looks for arcs of a state of the right side with labels in some intervals.
+    fn find_ahead(&self, intervals: &[[i32; 2]], state: u32) -> Ahead {
+        let right = &*self.right;
+        let (all, final_cost) = (right.range(state), right.final_cost(state));
         let mut found: Option<Range<usize>> = None;
         let mut sum = f32::INFINITY;
         let mut take = |range: Range<usize>| {
             found = Some(found.as_ref().map_or(range.start, |found| found.start)..range.end);
         };
-        if 2 * right.len() < intervals.len() {
-            for (place, arc) in right.iter().enumerate() {
-                if arc.ilabel != EPSILON && contains(intervals, arc.ilabel) {
-                    take(place..place + 1);
-                    sum = add_costs(sum, arc.cost);
+        if 2 * all.len() < intervals.len() {
+            for at in all {
+                let label = right.ilabels[at];
+                if label != EPSILON && contains(intervals, label) {
+                    take(at..at + 1);
+                    sum = add_costs(sum, right.costs[at]);
                 }
             }
         } else {
-            let mut end = 0;
-            for interval in intervals {
-                let begin = end + right[end..].partition_point(|arc| arc.ilabel < interval[0]);
-                end = begin + right[begin..].partition_point(|arc| arc.ilabel < interval[1]);
+            let mut end = all.start;
+            let are_near = intervals.len() > FEW_INTERVALS;
+            for &[first, after] in intervals {
+                let rest = end..all.end;
+                let near = |rest| right.first_near(state, rest, first);
+                let begin = if are_near { near(rest) } else { right.first_from(state, rest, first) };
+                end = right.first_near(state, begin..all.end, after);
                 if begin < end {
                     take(begin..end);
-                    sum = self.right.sums.add(sum, right_state, right, begin..end);
+                    sum = right.add_costs(sum, state, begin..end);
                 }
             }
         }
-        let ends = final_cost < f32::INFINITY && contains(intervals, reach.final_label());
+        let ends = final_cost < f32::INFINITY && contains(intervals, self.left.reach.final_label());
         let cost = match found {
-            Some(found) if found.len() == 1 && !ends => return Ahead::One(found.start),
+            Some(found) if found.len() == 1 && !ends => return Ahead::One(number(found.start)),
             Some(_) if ends => sum.min(final_cost),
             Some(_) => sum,
             None if ends => final_cost,
@@ -315,23 +336,13 @@ impl Sides {
     }
 }
 
-/// A state of the composition, and the arcs of its right side.
-struct At<'a> {
+/// A state of the composition, and what its arcs depend on.
+struct At {
     pair: Pair,
-    right: &'a [CostArc],
+    /// Whether the right side may wait while the left side moves: it could do more than follow
+    /// epsilons.
+    may_wait: bool,
     num_epsilons: usize,
-}
-
-/// Returns the arc of two arcs whose labels match.
-fn matched(pair: Pair, arc: &CostArc, other: &CostArc) -> PairArc {
-    let cost = arc.cost + (other.cost - pair.ahead());
-    PairArc { ilabel: arc.ilabel, olabel: other.olabel, cost, dest: Pair::new(arc.dest, other.dest) }
-}
-
-/// Returns the range of the arcs with a label, by which they are sorted.
-fn equal_range(arcs: &[CostArc], label: i32, of: fn(&CostArc) -> i32) -> Range<usize> {
-    let begin = arcs.partition_point(|arc| of(arc) < label);
-    begin..begin + arcs[begin..].iter().take_while(|arc| of(arc) == label).count()
 }
 
 /// Returns a cost in steps, rounded.

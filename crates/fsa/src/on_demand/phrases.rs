@@ -12,8 +12,8 @@ use crate::support::ids::number;
 /// Share of the probability of a history's own words; the rest is of backing off.
 const DISCOUNT: f32 = 0.5;
 
-/// A bigram model of phrases, as Vosk makes it of the list that a user gives a recogniser: a word is
-/// as probable as it is frequent behind the word before it, times 0.5, or behind any word, after
+/// A bigram model of phrases, as Vosk makes it of the list that a user gives a recogniser: a word
+/// is as probable as it is frequent behind the word before it, times 0.5, or behind any word, after
 /// backing off, which has a probability of 0.5.
 ///
 /// ```
@@ -56,8 +56,8 @@ impl History {
 }
 
 impl PhraseGrammar {
-    /// Counts the words of phrases, which are separated by white space. Without phrases there are no
-    /// states.
+    /// Counts the words of phrases, which are separated by white space. Without phrases there are
+    /// no states.
     ///
     /// # Errors
     /// [`Error::TooLarge`].

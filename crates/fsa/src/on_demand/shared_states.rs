@@ -54,7 +54,8 @@ impl Pages {
 /// were expanded. Nothing is ever removed: a full table is dropped as a whole.
 #[derive(Debug)]
 pub(super) struct SharedStates {
-    /// Hash table of the numbers of states plus 1; 0 is an empty slot. Its length is a power of two.
+    /// Hash table of the numbers of states plus 1; 0 is an empty slot. Its length is a power of
+    /// two.
     slots: Box<[AtomicU32]>,
     states: Pages,
     arcs: Pages,
@@ -67,7 +68,7 @@ pub(super) struct SharedStates {
 /// Least number of slots: what one frame of a search reaches has room.
 const LEAST_SLOTS: usize = 1 << 16;
 /// Bytes of the limit for each slot.
-const BYTES_OF_SLOT: usize = 32;
+const BYTES_OF_SLOT: usize = 64;
 
 impl SharedStates {
     /// Creates an empty table that is full at about `limit` bytes. It takes more until its users

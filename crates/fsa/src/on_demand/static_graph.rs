@@ -14,8 +14,9 @@ use crate::support::ids::number;
 /// use fsa::on_demand::{SearchGraph, StaticGraph};
 /// use fsa::{CostArc, Transducer};
 ///
-/// let arcs = [(7, 1), (0, 1)].map(|(ilabel, dest)| CostArc { ilabel, olabel: 0, cost: 0.5, dest });
-/// let mut graph = StaticGraph::new(Transducer::new(Some(0), [(f32::INFINITY, &arcs[..]), (0.0, &[])])?);
+/// let arcs = [7, 0].map(|ilabel| CostArc { ilabel, olabel: 0, cost: 0.5, dest: 1 });
+/// let it = Transducer::new(Some(0), [(f32::INFINITY, &arcs[..]), (0.0, &[])])?;
+/// let mut graph = StaticGraph::new(it);
 /// assert_eq!((graph.start()?, graph.arcs(0).epsilons[0].ilabel), (Some(0), 0));
 /// # Ok::<(), fsa::Error>(())
 /// ```
@@ -32,7 +33,8 @@ struct Inner {
 }
 
 impl StaticGraph {
-    /// Puts the arcs without an input label first in each state. The order stays the same otherwise.
+    /// Puts the arcs without an input label first in each state. The order stays the same
+    /// otherwise.
     pub fn new(mut transducer: Transducer) -> Self {
         let num_epsilons = (0..number(transducer.num_states())).map(|state| {
             let arcs = transducer.arcs_mut(state);

@@ -6,16 +6,17 @@ use std::hash::{BuildHasher, RandomState};
 use crate::error::{Error, Quantity};
 use crate::support::ids::{NONE, number};
 
-/// Symbols and their labels in the order in which they were added. A symbol takes its bytes and 16
-/// to 24 more, if labels are not far beyond the number of symbols.
+/// Symbols and their labels in the order in which they were added. A symbol takes its bytes and 28
+/// to 45 more, if labels are not far beyond the number of symbols.
 #[derive(Clone, Default)]
 pub(crate) struct Symbols {
     text: String,
     /// End of each symbol in the text; it begins where the one before ends.
     ends: Vec<u32>,
     pub(crate) labels: Vec<i32>,
-    /// Hash table of indexes with [`NONE`] as the empty slot; its length is a power of two.
-    slots: Vec<u32>,
+    /// Hash table: the upper half of a symbol's hash and its index plus 1; 0 is an empty slot. Its
+    /// length is a power of two.
+    slots: Vec<u64>,
     /// Index of each label from 0 on, or [`NONE`].
     by_label: Vec<u32>,
     /// Indexes of the labels beyond those.
@@ -42,29 +43,31 @@ impl Symbols {
         }
     }
 
-    /// Returns the index of a symbol, or the slot at which it is missed.
-    pub(crate) fn find(&self, symbol: &str) -> Result<u32, usize> {
-        if self.slots.is_empty() {
-            return Err(0);
-        }
+    /// Returns the index of a symbol.
+    pub(crate) fn find(&self, symbol: &str) -> Option<u32> {
+        if self.slots.is_empty() { None } else { self.place(self.hasher.hash_one(symbol), symbol).ok() }
+    }
+
+    /// Returns the index of a symbol with a hash, or the slot at which it is missed.
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do, and an index is the lower half")]
+    fn place(&self, hash: u64, symbol: &str) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
-        let mut slot = self.hash(symbol) & mask;
+        let mut slot = hash as usize & mask;
         loop {
-            match self.slots[slot] {
-                NONE => return Err(slot),
-                at if self.text(at) == symbol => return Ok(at),
-                _ => slot = (slot + 1) & mask,
+            let found = self.slots[slot];
+            if found == 0 {
+                return Err(slot);
             }
+            if found >> 32 == hash >> 32 && self.text(found as u32 - 1) == symbol {
+                return Ok(found as u32 - 1);
+            }
+            slot = (slot + 1) & mask;
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-    fn hash(&self, symbol: &str) -> usize {
-        self.hasher.hash_one(symbol) as usize
-    }
-
-    /// Adds a symbol; neither it nor its label is there yet.
-    pub(crate) fn add(&mut self, symbol: &str, label: i32) -> Result<(), Error> {
+    /// Adds a symbol, unless it is there; returns `true` if it was not. Its label is new, or takes
+    /// the place of another symbol's.
+    pub(crate) fn add(&mut self, symbol: &str, label: i32) -> Result<bool, Error> {
         let at = Error::fit(Quantity::Symbols, self.labels.len())?.cast_unsigned();
         let end = self.text.len() + symbol.len();
         let too_large = Error::TooLarge { what: Quantity::StringLength, size: end as u64 };
@@ -72,15 +75,15 @@ impl Symbols {
         if 2 * self.labels.len() >= self.slots.len() {
             self.reserve(self.labels.len() + 1);
         }
-        if let Err(slot) = self.find(symbol) {
-            self.slots[slot] = at;
-        }
+        let hash = self.hasher.hash_one(symbol);
+        let Err(slot) = self.place(hash, symbol) else { return Ok(false) };
+        self.slots[slot] = hash >> 32 << 32 | u64::from(at + 1);
         self.text.push_str(symbol);
         self.ends.push(end);
         self.labels.push(label);
         self.set_label(label, at);
         self.highest = self.highest.max(label);
-        Ok(())
+        Ok(true)
     }
 
     fn set_label(&mut self, label: i32, at: u32) {
@@ -95,10 +98,11 @@ impl Symbols {
         let len = self.labels.len() + more;
         let num_slots = (2 * len).next_power_of_two();
         if num_slots > self.slots.len() {
-            self.slots = vec![NONE; num_slots];
+            self.slots = vec![0; num_slots];
             for at in 0..number(self.labels.len()) {
-                if let Err(slot) = self.find(self.text(at)) {
-                    self.slots[slot] = at;
+                let hash = self.hasher.hash_one(self.text(at));
+                if let Err(slot) = self.place(hash, self.text(at)) {
+                    self.slots[slot] = hash >> 32 << 32 | u64::from(at + 1);
                 }
             }
             self.ends.reserve(more);
@@ -115,7 +119,7 @@ impl Symbols {
 
     /// Returns the number of bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let numbers = self.ends.capacity() + self.labels.capacity() + self.slots.capacity() + self.by_label.capacity();
-        self.text.capacity() + 4 * numbers + 16 * self.by_other_label.capacity()
+        let numbers = self.ends.capacity() + self.labels.capacity() + self.by_label.capacity();
+        self.text.capacity() + 4 * numbers + 8 * self.slots.capacity() + 16 * self.by_other_label.capacity()
     }
 }

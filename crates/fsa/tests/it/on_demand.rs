@@ -207,12 +207,18 @@ fn words(num_words: u32) -> (Transducer, Transducer) {
         }
         for word in (1..=num_words).filter(|word| history == 0 || (word * history) % 7 == 1) {
             let label = i32::try_from(word).unwrap();
-            arcs.push(CostArc { ilabel: label, olabel: label, cost: 1.0 + f32::from(u8::try_from(word % 13).unwrap()), dest: word });
+            arcs.push(CostArc {
+                ilabel: label,
+                olabel: label,
+                cost: 1.0 + f32::from(u8::try_from(word % 13).unwrap()),
+                dest: word,
+            });
         }
         right.push((1.5, arcs));
     }
-    let transducer =
-        |rows: &[(f32, Vec<CostArc>)]| Transducer::new(Some(0), rows.iter().map(|(end, arcs)| (*end, &arcs[..]))).unwrap();
+    let transducer = |rows: &[(f32, Vec<CostArc>)]| {
+        Transducer::new(Some(0), rows.iter().map(|(end, arcs)| (*end, &arcs[..]))).unwrap()
+    };
     (transducer(&left), transducer(&right))
 }
 
@@ -268,7 +274,10 @@ fn renewed_states_keep_their_arcs() {
 #[test]
 fn wrong_sides_are_refused() {
     let (left, right) = words(3);
-    let unsorted = Transducer::new(Some(0), [(0.0, &[2, 1].map(|label| CostArc { ilabel: label, olabel: label, cost: 0.0, dest: 0 })[..])]);
+    let unsorted = Transducer::new(
+        Some(0),
+        [(0.0, &[2, 1].map(|label| CostArc { ilabel: label, olabel: label, cost: 0.0, dest: 0 })[..])],
+    );
     let unsorted = unsorted.unwrap();
     let problem = |error| match error {
         Error::LookAhead { problem, .. } => problem,

@@ -40,7 +40,8 @@ pub(super) fn read_ngram(bytes: &mut Bytes<'_>, header: &Header, sink: &mut impl
     let labels = read_array(bytes, num_states + 1, i32::from_le_bytes)?;
     let tree = Tree::new(&context_bits, labels).ok_or_else(|| bytes.error(DAMAGED))?;
     let counts = unary(&word_bits, 1).filter(|counts| !word_bits.bit(0) && counts.len() == num_states);
-    let counts = counts.ok_or_else(|| bytes.error("the words of the n-gram model are not as many as its states say"))?;
+    let counts =
+        counts.ok_or_else(|| bytes.error("the words of the n-gram model are not as many as its states say"))?;
     let words = read_array(bytes, num_words, i32::from_le_bytes)?;
     if words.iter().any(|&word| word <= EPSILON) {
         return Err(bytes.error("a word below 1"));
@@ -69,11 +70,7 @@ pub(super) fn read_ngram(bytes: &mut Bytes<'_>, header: &Header, sink: &mut impl
 }
 
 /// Reads numbers of four bytes, for which the file must have room.
-fn read_array<T>(
-    bytes: &mut Bytes<'_>,
-    len: usize,
-    of_bytes: fn([u8; 4]) -> T,
-) -> Result<Vec<T>, Error> {
+fn read_array<T>(bytes: &mut Bytes<'_>, len: usize, of_bytes: fn([u8; 4]) -> T) -> Result<Vec<T>, Error> {
     bytes.count(i64::try_from(len).unwrap_or(i64::MAX), 4)?;
     (0..len).map(|_| bytes.array().map(of_bytes)).collect()
 }
