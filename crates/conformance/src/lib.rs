@@ -146,15 +146,14 @@ enum Runner {
 
 /// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
 /// recordings in the folder of the set.
-const STAGES: &[(&str, Stage)] =
-    &[
-        ("vosk/mfcc", vosk_front_end::mfcc),
-        ("vosk/ivectors", vosk_front_end::ivectors),
-        ("vosk/best-path", vosk_decoding::best_path),
-        ("vosk/lattice", vosk_decoding::lattice),
-        ("vosk/words", vosk_decoding::words),
-        ("vosk/extra", vosk_decoding::extra),
-    ];
+const STAGES: &[(&str, Stage)] = &[
+    ("vosk/mfcc", vosk_front_end::mfcc),
+    ("vosk/ivectors", vosk_front_end::ivectors),
+    ("vosk/best-path", vosk_decoding::best_path),
+    ("vosk/lattice", vosk_decoding::lattice),
+    ("vosk/words", vosk_decoding::words),
+    ("vosk/extra", vosk_decoding::extra),
+];
 
 type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
 
@@ -210,9 +209,15 @@ fn runner_of(name: &str) -> Option<Runner> {
 /// Groups whose cases are files in a folder of their own, not in a file of cases: the name, the
 /// folder, and the function that returns ids and verdicts, and a remark for the group's line.
 const FOLDERS: &[(&str, &str, RunFolder)] = &[
-    ("const_arpa/faulty", "const_arpa/faulty", |settings, folder| Ok((const_arpa::run_faulty(settings, folder)?, String::new()))),
-    ("const_arpa/models", "const_arpa/models", |settings, folder| Ok((const_arpa::run_models(settings, folder)?, String::new()))),
-    ("const_arpa/rescore", "const_arpa/rescore", |settings, folder| Ok((const_arpa::run_rescore(settings, folder)?, String::new()))),
+    ("const_arpa/faulty", "const_arpa/faulty", |settings, folder| {
+        Ok((const_arpa::run_faulty(settings, folder)?, String::new()))
+    }),
+    ("const_arpa/models", "const_arpa/models", |settings, folder| {
+        Ok((const_arpa::run_models(settings, folder)?, String::new()))
+    }),
+    ("const_arpa/rescore", "const_arpa/rescore", |settings, folder| {
+        Ok((const_arpa::run_rescore(settings, folder)?, String::new()))
+    }),
     ("nnet3", "nnet3", nnet3::run),
     ("vosk/output", "vosk", vosk::run_output),
 ];

@@ -76,8 +76,7 @@ impl IncrementalOptions {
             (Quantity::BeamDelta, self.beam_delta),
             (Quantity::Beam, self.prune_scale),
         ] {
-            // Of NaN nothing is true.
-            if !(found > 0.0) {
+            if found.is_nan() || found <= 0.0 {
                 return Err(Error::Beam { what, found });
             }
         }

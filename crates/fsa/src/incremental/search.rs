@@ -54,11 +54,7 @@ impl Search {
     }
 
     /// Goes to the start state of a graph, before the first frame.
-    pub(super) fn begin<G: SearchGraph>(
-        &mut self,
-        graph: &mut G,
-        options: &IncrementalOptions,
-    ) -> Result<(), Error> {
+    pub(super) fn begin<G: SearchGraph>(&mut self, graph: &mut G, options: &IncrementalOptions) -> Result<(), Error> {
         self.tokens.clear();
         self.states.clear();
         self.finals = None;
@@ -123,8 +119,7 @@ impl Search {
             for arc in graph.arcs(state).emitting {
                 let acoustic = offset - score(labels, row, arc.ilabel)?;
                 let total = (cost + acoustic) + arc.cost;
-                // A cost of NaN is left out, too.
-                if !(total < next_cutoff) {
+                if total.is_nan() || total >= next_cutoff {
                     continue;
                 }
                 if total + beam < next_cutoff {
@@ -153,8 +148,7 @@ impl Search {
         while let Some(state) = queue.pop() {
             let Some(token) = self.states.get(state) else { continue };
             let cost = self.tokens.token(token).cost;
-            // Written so that nothing goes on from NaN.
-            if !(cost < cutoff) {
+            if cost.is_nan() || cost >= cutoff {
                 continue;
             }
             visits += 1;
@@ -165,7 +159,7 @@ impl Search {
             self.tokens.remove_links(token);
             for arc in graph.arcs(state).epsilons {
                 let total = cost + arc.cost;
-                if !(total < cutoff) {
+                if total.is_nan() || total >= cutoff {
                     continue;
                 }
                 let (dest, changed) = self.reach(arc.dest, total, token);

@@ -25,9 +25,15 @@ impl Json {
     /// ```
     /// use kaldera::kaldi_online::Json;
     ///
-    /// let word = Json::Object(vec![("conf", Json::Number(1.0)), ("word", Json::Text("ja".into()))]);
+    /// let conf = ("conf", Json::Number(1.0));
+    /// let word = Json::Object(vec![conf, ("word", Json::Text("ja".into()))]);
     /// let result = Json::Object(vec![("result", Json::List(vec![word]))]);
-    /// let lines = "{\n  \"result\" : [{\n      \"conf\" : 1.000000,\n      \"word\" : \"ja\"\n    }]\n}";
+    /// let lines = r#"{
+    ///   "result" : [{
+    ///       "conf" : 1.000000,
+    ///       "word" : "ja"
+    ///     }]
+    /// }"#;
     /// assert_eq!(result.to_text(), lines);
     /// ```
     pub fn to_text(&self) -> String {

@@ -1,10 +1,10 @@
 //! The split-radix transform, rounded as Kaldi rounds it.
 //!
 //! Single precision leaves an error of 10⁻⁷ of the loudest band in every other one. In speech, and
-//! more so in synthetic speech, the quietest band of a frame is 5,000 times weaker, so its logarithm
-//! differs in the fourth digit between two transforms that are both right. With the same order of
-//! operations, the same factors and no fused operations the logarithms are Kaldi's: cepstra differ
-//! by 7e-5 where they differed by 2.5e-3.
+//! more so in synthetic speech, the quietest band of a frame is 5,000 times weaker, so its
+//! logarithm differs in the fourth digit between two transforms that are both right. With the same
+//! order of operations, the same factors and no fused operations the logarithms are Kaldi's:
+//! cepstra differ by 7e-5 where they differed by 2.5e-3.
 //!
 //! A step of m values x becomes a transform of m/2 values and two of m/4 (Sorensen, Heideman and
 //! Burrus, "On computing the split-radix FFT", 1986):
@@ -23,7 +23,8 @@ use num_complex::Complex;
 /// Transforms of 2^k values, a frame in each lane.
 #[derive(Debug)]
 pub(crate) struct SplitRadix {
-    /// The parts in the order in which they are transformed, each after the one that it is cut from.
+    /// The parts in the order in which they are transformed, each after the one that it is cut
+    /// from.
     blocks: Vec<Block>,
     /// Factors of blocks of 2^k values, by k.
     factors: Vec<Vec<[Factor; 2]>>,
