@@ -2,7 +2,7 @@
 //! programs and Vosk do.
 //!
 //! ```text
-//!   [`SearchGraph`](crate::on_demand::SearchGraph): arcs with a transition identifier, a word, a cost --.
+//!   SearchGraph: arcs with a transition identifier, a word, a cost --.
 //!   scores of a network, row after row                                  --|-- IncrementalDecoder
 //!                                                                              |-- best path, at any time
 //!                                                                              '-- lattice of words
@@ -22,9 +22,9 @@
 //!
 //! // Words 7 and 8 have the transition identifiers 1 and 2, of the columns 0 and 1.
 //! let arc = |ilabel, olabel, cost| CostArc { ilabel, olabel, cost, dest: 1 };
-//! let start = [arc(1, 7, 0.5), arc(2, 8, 0.25)];
-//! let states = [(f32::INFINITY, &start[..]), (0.0, &[arc(1, 0, 0.0)])];
-//! let mut graph = StaticGraph::new(Transducer::new(Some(0), states)?)?;
+//! let (start, end) = ([arc(1, 7, 0.5), arc(2, 8, 0.25)], [arc(1, 0, 0.0)]);
+//! let states = [(f32::INFINITY, &start[..]), (0.0, &end[..])];
+//! let mut graph = StaticGraph::new(Transducer::new(Some(0), states)?);
 //! let labels = TransitionLabels::new([(0, 1), (1, 2)]);
 //! let mut decoder = IncrementalDecoder::new(IncrementalOptions::default())?;
 //! decoder.begin(&mut graph)?;
@@ -39,6 +39,7 @@
 //! | Kaldi | here |
 //! |---|---|
 //! | `LatticeIncrementalDecoderConfig` | [`IncrementalOptions`] |
+//! | `fst::StdFst`, for the search | [`SearchGraph`](crate::on_demand::SearchGraph) |
 //! | `InitDecoding`, `AdvanceDecoding`, `FinalizeDecoding` | [`begin`], [`advance`], [`finish`] |
 //! | `GetBestPath`, `TraceBackBestPath` | [`best_path`] |
 //! | `FinalRelativeCost` | [`final_relative_cost`] |
