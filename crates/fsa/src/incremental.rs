@@ -2,18 +2,17 @@
 //! programs and Vosk do.
 //!
 //! ```text
-//!   SearchGraph: arcs with a transition identifier, a word, a cost --.
-//!   scores of a network, row after row                                  --|-- IncrementalDecoder
-//!                                                                              |-- best path, at any time
-//!                                                                              '-- lattice of words
+//!   graph: transition identifiers, words, costs -.
+//!                                                |-- IncrementalDecoder --+-- best path, at any time
+//!   scores of a network, row after row          -'                        '-- lattice of words
 //! ```
 //!
 //! The search keeps the tokens and links that Kaldi's `LatticeIncrementalOnlineDecoder` keeps: the
 //! same beams and the same pruning each 25 frames. States are followed in the order in which they
-//! were reached; Kaldi's order depends on their numbers, and matters for states at the edge of the
-//! beam only. From time to time a stretch of frames is determinized and appended to the lattice so
-//! far, so that the lattice of an utterance is there soon after its last frame. [`dense`](crate::dense) keeps exact lattices; this module keeps the
-//! paths that Kaldi keeps, on which confidences depend.
+//! were reached; Kaldi's order depends on their numbers, and matters at the edge of the beam only.
+//! From time to time a stretch of frames is determinized and appended to the lattice so far, so
+//! that the lattice of an utterance is there soon after its last frame. [`dense`](crate::dense)
+//! keeps exact lattices; this module keeps the paths that Kaldi keeps, on which confidences depend.
 //!
 //! ```
 //! use fsa::incremental::{IncrementalDecoder, IncrementalOptions, TransitionLabels};

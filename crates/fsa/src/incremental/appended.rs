@@ -111,8 +111,8 @@ impl Appended {
         (chunk, of_token)
     }
 
-    /// Appends a determinized stretch. `ends` has the costs of the tokens in which it ends, by which
-    /// it was pruned.
+    /// Appends a determinized stretch. `ends` has the costs of the tokens in which it ends, by
+    /// which it was pruned.
     #[doc(alias = "AcceptRawLatticeChunk")]
     pub(super) fn append(&mut self, chunk: &[ChunkState], ends: &HashMap<i32, f32>) {
         if chunk.is_empty() {

@@ -49,8 +49,8 @@ impl IncrementalDecoder {
     /// Creates a decoder.
     ///
     /// # Errors
-    /// [`Error::Beam`] for a beam that is not above 0; [`Error::OutOfRange`] for numbers that do not
-    /// fit together.
+    /// [`Error::Beam`] for a beam that is not above 0; [`Error::OutOfRange`] for numbers that do
+    /// not fit together.
     pub fn new(options: IncrementalOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self {
@@ -285,11 +285,8 @@ impl IncrementalDecoder {
             return Ok(());
         }
         let finals = self.search.final_costs(graph);
-        let costs: HashMap<i32, f32> = finals
-            .costs
-            .iter()
-            .filter_map(|(token, &cost)| Some((*self.labels.get(token)?, cost)))
-            .collect();
+        let costs: HashMap<i32, f32> =
+            finals.costs.iter().filter_map(|(token, &cost)| Some((*self.labels.get(token)?, cost))).collect();
         let cost = |token: i32| costs.get(&token).copied().unwrap_or(f32::INFINITY);
         // If no token that is left is final, all are.
         self.appended.set_ends(|token| if costs.is_empty() { 0.0 } else { cost(token) });

@@ -54,11 +54,7 @@ impl Search {
     }
 
     /// Goes to the start state of a graph, before the first frame.
-    pub(super) fn begin<G: SearchGraph>(
-        &mut self,
-        graph: &mut G,
-        options: &IncrementalOptions,
-    ) -> Result<(), Error> {
+    pub(super) fn begin<G: SearchGraph>(&mut self, graph: &mut G, options: &IncrementalOptions) -> Result<(), Error> {
         self.tokens.clear();
         self.states.clear();
         self.finals = None;

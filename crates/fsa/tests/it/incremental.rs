@@ -110,11 +110,15 @@ fn word_costs(graph: &Small, costs: &Costs, use_finals: bool) -> BTreeMap<Vec<i3
 const NEAR: f64 = 0.02;
 
 fn check(lattice: &Lattice, expected: &BTreeMap<Vec<i32>, f64>, beam: f64, frames: usize) -> Result<(), TestCaseError> {
-    let found: BTreeMap<Vec<i32>, f64> =
-        lattice.n_best(0, 4000).unwrap().into_iter().map(|path| {
+    let found: BTreeMap<Vec<i32>, f64> = lattice
+        .n_best(0, 4000)
+        .unwrap()
+        .into_iter()
+        .map(|path| {
             assert_eq!(path.alignment.len(), frames);
             (path.words.clone(), -path.score())
-        }).collect();
+        })
+        .collect();
     let Some(best) = expected.values().copied().reduce(f64::min) else {
         prop_assert!(found.is_empty());
         return Ok(());

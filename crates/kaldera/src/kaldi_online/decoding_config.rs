@@ -219,8 +219,12 @@ impl OptionSet for Options {
         let doc = "Left context in addition to the network's own, at the start";
         registry.add("extra-left-context-initial", extra_left_context_initial, doc);
         registry.add("endpoint.silence-phones", &mut self.silence_phones, "Phones of silence, such as 1:2:3");
-        for (EndpointRule { must_contain_nonsilence, min_trailing_silence, max_relative_cost, min_utterance_length, .. }, names) in
-            endpoints.rules.iter_mut().zip(RULES)
+        for (
+            EndpointRule {
+                must_contain_nonsilence, min_trailing_silence, max_relative_cost, min_utterance_length, ..
+            },
+            names,
+        ) in endpoints.rules.iter_mut().zip(RULES)
         {
             registry.add(names[0], must_contain_nonsilence, "The rule needs something other than silence");
             registry.add(names[1], min_trailing_silence, "Minimum seconds of silence at the end");

@@ -119,7 +119,9 @@ impl Part {
             Self::Rnnlm => "rnnlm/final.raw",
         };
         match (layout, self) {
-            (Layout::VoskV2, _) | (_, Self::IvectorExtractor | Self::Carpa | Self::RescoredGrammar | Self::Rnnlm) => of_v2,
+            (Layout::VoskV2, _) | (_, Self::IvectorExtractor | Self::Carpa | Self::RescoredGrammar | Self::Rnnlm) => {
+                of_v2
+            }
             (Layout::Kaldi, Self::DecodingConfig) => "conf/online.conf",
             (Layout::Kaldi, Self::AcousticModel) => "final.mdl",
             (Layout::Kaldi, Self::GlobalCmvn) => "global_cmvn.stats",

@@ -160,12 +160,22 @@ impl OnlineModel {
             (None, _) => None,
             (Some(_), Some(config)) => Some(config.open()?),
             (Some(dim), None) => {
-                let reason =
-                    format!("the file is missing; it has {}: the network needs {dim} columns of it", Part::IvectorExtractor.purpose());
+                let reason = format!(
+                    "the file is missing; it has {}: the network needs {dim} columns of it",
+                    Part::IvectorExtractor.purpose()
+                );
                 return Err(Error::ModelFile { path: folder.path(Part::IvectorExtractor), reason });
             }
         };
-        let model = Self { folder, decoder: Arc::new(decoder), features, cmvn, ivector, network: Arc::new(network), log_priors };
+        let model = Self {
+            folder,
+            decoder: Arc::new(decoder),
+            features,
+            cmvn,
+            ivector,
+            network: Arc::new(network),
+            log_priors,
+        };
         model.check()?;
         Ok(model)
     }
@@ -186,7 +196,8 @@ impl OnlineModel {
         }
         let (columns, pdfs) = (self.network.output_dim(), self.decoder.transitions().num_pdfs());
         if columns < pdfs {
-            let reason = format!("the network has {columns} columns of output, but the transition model names {pdfs} pdfs");
+            let reason =
+                format!("the network has {columns} columns of output, but the transition model names {pdfs} pdfs");
             return Err(Error::ModelFile { path: self.folder.path(Part::AcousticModel), reason });
         }
         Ok(())

@@ -239,7 +239,11 @@ impl OnlineRecognizer {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         buffer.extend(samples.into().to_f32());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate in Hz; negative ones are 0")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate in Hz; negative ones are 0"
+        )]
         let step = ((self.samp_freq * STEP) as usize).max(1);
         for samples in buffer.chunks(step) {
             self.pipeline.accept(&self.model, samples)?;

@@ -49,9 +49,8 @@ pub fn best_words(lattice: &Lattice, boundaries: Option<&PhoneBoundaries>) -> Re
     }
     let best = aligned(lattice, boundaries)?.minimum_bayes_risk(0, &MbrOptions::default())?;
     let timed = best.words.iter().zip(&best.confidences).zip(&best.times);
-    let timed = timed.map(|((&word, &confidence), &(begin, end))| {
-        TimedWord { word, begin, end, confidence: Some(confidence) }
-    });
+    let timed =
+        timed.map(|((&word, &confidence), &(begin, end))| TimedWord { word, begin, end, confidence: Some(confidence) });
     Ok(timed.collect())
 }
 

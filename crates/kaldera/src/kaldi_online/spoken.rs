@@ -57,8 +57,11 @@ fn text_of(words: &[SpokenWord]) -> String {
 fn list_of(words: &[SpokenWord]) -> Json {
     let word = |word: &SpokenWord| {
         let confidence = word.confidence.map(|confidence| ("conf", Json::Number(confidence.into())));
-        let others =
-            [("end", Json::Number(word.end)), ("start", Json::Number(word.start)), ("word", Json::Text(word.word.clone()))];
+        let others = [
+            ("end", Json::Number(word.end)),
+            ("start", Json::Number(word.start)),
+            ("word", Json::Text(word.word.clone())),
+        ];
         Json::Object(confidence.into_iter().chain(others).collect())
     };
     Json::List(words.iter().map(word).collect())
@@ -132,7 +135,11 @@ fn six_digits(number: f32) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let trim = |digits: &str| {
-        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits.to_owned() }
+        if digits.contains('.') {
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            digits.to_owned()
+        }
     };
     if !(-4..6).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
