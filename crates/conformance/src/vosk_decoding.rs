@@ -9,7 +9,7 @@ use kaldera::fsa::lattice::Lattice;
 use kaldera::io::SequentialReader;
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::wave::WaveData;
-use kaldera::kaldi_online::{DecoderModel, Json, OnlineFolder, TimedWord, read_config};
+use kaldera::kaldi_online::{DecoderModel, Json, OnlineFolder, TimedWord, UtteranceDecoder, read_config};
 use kaldera::matrix::Matrix;
 use serde_json::Value;
 
@@ -70,30 +70,36 @@ fn decoded(model: &Arc<DecoderModel>, folder: &Path, name: &str) -> Result<Optio
     let Some(output) = answers.find("output")? else { return Ok(None) };
     let mut decoder = model.decoder()?;
     let (mut results, mut offset, mut ended) = (Vec::new(), 0, false);
-    let ready = rows_ready(folder, name, &output)?;
-    for (ready, is_end_of_chunk) in ready {
+    for (ready, is_end_of_chunk) in rows_ready(folder, name)? {
         if ended {
             offset += decoder.num_frames();
             decoder.begin()?;
             ended = false;
         }
-        let rows = offset + decoder.num_frames()..ready.min(output.num_rows());
-        let columns = output.num_cols();
-        decoder.advance(&output.data()[rows.start * columns..rows.end.max(rows.start) * columns], columns)?;
+        take_rows(&mut decoder, &output, offset, ready)?;
         if is_end_of_chunk && decoder.has_ended()? {
             results.push(decoder.finish()?);
             ended = true;
         }
     }
+    // After an endpoint without more audio, there is no result.
     if !ended {
+        take_rows(&mut decoder, &output, offset, output.num_rows())?;
         results.push(decoder.finish()?);
     }
     Ok(Some(results))
 }
 
+/// Decodes the rows of an output up to `end`; the utterance began at row `offset`.
+fn take_rows(decoder: &mut UtteranceDecoder, output: &Matrix<f32>, offset: usize, end: usize) -> Result<(), Stop> {
+    let (columns, begin) = (output.num_cols(), offset + decoder.num_frames());
+    let end = end.min(output.num_rows()).max(begin);
+    Ok(decoder.advance(&output.data()[begin * columns..end * columns], columns)?)
+}
+
 /// The number of rows that are ready after each step of 0.2 s, and `true` after the last step of a
-/// chunk of samples. The last entry is the end, after which no rule is asked.
-fn rows_ready(folder: &Path, name: &str, output: &Matrix<f32>) -> Result<Vec<(usize, bool)>, Stop> {
+/// chunk of samples.
+fn rows_ready(folder: &Path, name: &str) -> Result<Vec<(usize, bool)>, Stop> {
     let audio = folder.join("audio").join(format!("{name}.wav"));
     let wave = WaveData::read(std::fs::File::open(audio)?)?;
     let mut options = MfccOptions::default();
@@ -114,7 +120,6 @@ fn rows_ready(folder: &Path, name: &str, output: &Matrix<f32>) -> Result<Vec<(us
             last.1 = true;
         }
     }
-    ready.push((output.num_rows(), false));
     Ok(ready)
 }
 

@@ -166,9 +166,9 @@ fn online_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut 
 /// The programs' results: rows of each step, and i-vectors every 10 frames.
 fn offline_of(front_end: &Arc<IvectorFrontEnd>, answers: &Npz, differences: &mut Differences) -> Result<(), Stop> {
     let Some(mfcc) = answers.find("offline_mfcc")? else { return Ok(()) };
-    let (normalized, transformed) = front_end.rows(&mfcc)?;
+    let [normalized, of_normalized, of_raw] = front_end.rows(&mfcc)?;
     for (name, came) in
-        [("offline_cmvn", &normalized), ("offline_lda_of_cmvn", &transformed.0), ("offline_lda", &transformed.1)]
+        [("offline_cmvn", &normalized), ("offline_lda_of_cmvn", &of_normalized), ("offline_lda", &of_raw)]
     {
         if let Some(expected) = answers.find(name)? {
             compare(name, &expected, came, ROWS, differences);

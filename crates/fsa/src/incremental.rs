@@ -2,19 +2,17 @@
 //! programs and Vosk do.
 //!
 //! ```text
-//!   SearchGraph: arcs with a transition identifier, a word, a cost --.
-//!   scores of a network, row after row                             --|-- IncrementalDecoder
-//!                                                                           |-- best path
-//!                                                                           '-- lattice of words
+//!   graph: transition identifiers, words, costs -.
+//!                                                |-- IncrementalDecoder --+-- best path, at any time
+//!   scores of a network, row after row          -'                        '-- lattice of words
 //! ```
 //!
 //! The search keeps the tokens and links that Kaldi's `LatticeIncrementalOnlineDecoder` keeps: the
 //! same beams and the same pruning each 25 frames. States are followed in the order in which they
-//! were reached; Kaldi's order depends on their numbers, and matters for states at the edge of the
-//! beam only. From time to time a stretch of frames is determinized and appended to the lattice so
-//! far, so that the lattice of an utterance is there soon after its last frame.
-//! [`dense`](crate::dense) keeps exact lattices; this module keeps the paths that Kaldi keeps, on
-//! which confidences depend.
+//! were reached; Kaldi's order depends on their numbers, and matters at the edge of the beam only.
+//! From time to time a stretch of frames is determinized and appended to the lattice so far, so
+//! that the lattice of an utterance is there soon after its last frame. [`dense`](crate::dense)
+//! keeps exact lattices; this module keeps the paths that Kaldi keeps, on which confidences depend.
 //!
 //! ```
 //! use fsa::incremental::{IncrementalDecoder, IncrementalOptions, TransitionLabels};
@@ -23,9 +21,9 @@
 //!
 //! // Words 7 and 8 have the transition identifiers 1 and 2, of the columns 0 and 1.
 //! let arc = |ilabel, olabel, cost| CostArc { ilabel, olabel, cost, dest: 1 };
-//! let start = [arc(1, 7, 0.5), arc(2, 8, 0.25)];
-//! let states = [(f32::INFINITY, &start[..]), (0.0, &[arc(1, 0, 0.0)])];
-//! let mut graph = StaticGraph::new(Transducer::new(Some(0), states)?)?;
+//! let (start, end) = ([arc(1, 7, 0.5), arc(2, 8, 0.25)], [arc(1, 0, 0.0)]);
+//! let states = [(f32::INFINITY, &start[..]), (0.0, &end[..])];
+//! let mut graph = StaticGraph::new(Transducer::new(Some(0), states)?);
 //! let labels = TransitionLabels::new([(0, 1), (1, 2)]);
 //! let mut decoder = IncrementalDecoder::new(IncrementalOptions::default())?;
 //! decoder.begin(&mut graph)?;
@@ -40,6 +38,7 @@
 //! | Kaldi | here |
 //! |---|---|
 //! | `LatticeIncrementalDecoderConfig` | [`IncrementalOptions`] |
+//! | `fst::StdFst`, for the search | [`SearchGraph`](crate::on_demand::SearchGraph) |
 //! | `InitDecoding`, `AdvanceDecoding`, `FinalizeDecoding` | [`begin`], [`advance`], [`finish`] |
 //! | `GetBestPath`, `TraceBackBestPath` | [`best_path`] |
 //! | `FinalRelativeCost` | [`final_relative_cost`] |

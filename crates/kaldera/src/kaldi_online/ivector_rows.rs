@@ -60,11 +60,11 @@ impl IvectorFrontEnd {
     }
 
     /// Returns the rows of an utterance of a speaker who was not heard before: normalised features;
-    /// and transformed rows, normalised and raw. `features` are frames x dimensions.
+    /// transformed rows of these, and of the features as they are. `features` are frames x dimensions.
     ///
     /// # Errors
     /// [`Error::Feat`] for features of another dimension.
-    pub fn rows(&self, features: &Matrix<f32>) -> Result<(Matrix<f32>, (Matrix<f32>, Matrix<f32>)), Error> {
+    pub fn rows(&self, features: &Matrix<f32>) -> Result<[Matrix<f32>; 3], Error> {
         let (mut cmvn, mut normalized) = (self.cmvn.clone(), Vec::new());
         for row in features.rows() {
             cmvn.accept(row, &mut normalized)?;
@@ -75,8 +75,8 @@ impl IvectorFrontEnd {
             self.transform.apply(self.splice.compute(features.view())?.data(), &mut out);
             Ok(Matrix::from_vec(features.num_rows(), self.model.ubm().dim(), out)?)
         };
-        let pair = (transformed(&normalized)?, transformed(features)?);
-        Ok((normalized, pair))
+        let of_normalized = transformed(&normalized)?;
+        Ok([normalized, of_normalized, transformed(features)?])
     }
 
     /// Returns all i-vectors of one utterance: one for each period of frames, or with `repeat` one

@@ -25,16 +25,11 @@ impl Json {
     /// ```
     /// use kaldera::kaldi_online::Json;
     ///
-    /// let conf = ("conf", Json::Number(1.0));
-    /// let word = Json::Object(vec![conf, ("word", Json::Text("ja".into()))]);
-    /// let result = Json::Object(vec![("result", Json::List(vec![word]))]);
-    /// let lines = r#"{
-    ///   "result" : [{
-    ///       "conf" : 1.000000,
-    ///       "word" : "ja"
-    ///     }]
-    /// }"#;
-    /// assert_eq!(result.to_text(), lines);
+    /// let values = vec![("conf", Json::Number(1.0)), ("word", Json::Text("ja".into()))];
+    /// let word = Json::Object(values);
+    /// let text = Json::Object(vec![("result", Json::List(vec![word]))]).to_text();
+    /// let lines: Vec<_> = text.lines().collect();
+    /// assert_eq!(lines[1..3], ["  \"result\" : [{", "      \"conf\" : 1.000000,"]);
     /// ```
     pub fn to_text(&self) -> String {
         let mut out = String::new();
