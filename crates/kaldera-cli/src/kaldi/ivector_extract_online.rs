@@ -147,7 +147,7 @@ impl Sums {
         self.count += count;
         self.improvement += count * improvement;
         self.length += ivectors.rows().map(length).sum::<f64>();
-        self.last_length += count * ivectors.rows().last().map_or(0.0, length);
+        self.last_length += count * ivectors.rows().next_back().map_or(0.0, length);
     }
 
     fn log(&self, dim: usize) {

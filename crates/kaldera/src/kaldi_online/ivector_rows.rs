@@ -60,7 +60,8 @@ impl IvectorFrontEnd {
     }
 
     /// Returns the rows of an utterance of a speaker who was not heard before: normalised features;
-    /// transformed rows of these, and of the features as they are. `features` are frames x dimensions.
+    /// transformed rows of these, and of the features as they are. `features` are frames x
+    /// dimensions.
     ///
     /// # Errors
     /// [`Error::Feat`] for features of another dimension.
