@@ -98,16 +98,16 @@ impl LookAheadGrammar {
         (olabel, self.costs[at], self.dests[at])
     }
 
-    /// Returns the position of the first arc with this label or a higher one, among the arcs at some
-    /// positions of a state.
+    /// Returns the position of the first arc with this label or a higher one, among the arcs at
+    /// some positions of a state.
     #[inline]
     pub(super) fn first_from(&self, state: u32, among: Range<usize>, label: i32) -> usize {
         let among = self.index.narrow(state, self.range(state).start, among, label);
         among.start + self.ilabels[among].partition_point(|&ilabel| ilabel < label)
     }
 
-    /// Returns the same as [`first_from`](Self::first_from); it takes fewer steps if the position is
-    /// near the first one.
+    /// Returns the same as [`first_from`](Self::first_from); it takes fewer steps if the position
+    /// is near the first one.
     #[inline]
     pub(super) fn first_near(&self, state: u32, among: Range<usize>, label: i32) -> usize {
         let among = self.index.narrow(state, self.range(state).start, among, label);
