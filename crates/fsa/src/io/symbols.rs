@@ -15,8 +15,9 @@ use crate::support::symbols::Symbols;
 /// First bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;
 
-/// Symbols and their numbers, one to one, in the order in which they were added. Only a binary file
-/// can give one number to several symbols; the last one is then the symbol of the number.
+/// Symbols and their numbers, one to one, in the order in which they were added. OpenFst gives the
+/// words that a relabelled transducer lacks one number, so a binary file can have a number, or a
+/// symbol, twice: the last symbol of a number and the first number of a symbol are then found.
 ///
 /// The text format is the one of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on
 /// each line. Numbers are labels: 0 is epsilon.
@@ -131,16 +132,6 @@ impl SymbolTable {
         Ok(label)
     }
 
-    /// Adds a symbol whose label may be another one's, too: OpenFst gives all words that a
-    /// relabelled transducer lacks the same label.
-    fn add_from_file(&mut self, symbol: &str, label: i32) -> Result<(), Error> {
-        if Shared::make_mut(&mut self.symbols).add(symbol, label)? {
-            Ok(())
-        } else {
-            Err(Error::RepeatedSymbol { what: "a symbol", symbol: symbol.to_owned(), label })
-        }
-    }
-
     /// Returns the name of the part, symbol or label, that the table has already.
     fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
         if self.symbols.find(symbol).is_some() {
@@ -162,8 +153,9 @@ impl SymbolTable {
         // A symbol takes at least 12 bytes.
         let len = bytes.count(len, 12)?;
         let mut same = like.filter(|like| like.len() == len);
+        let mut symbols = Symbols::default();
         if same.is_none() {
-            Shared::make_mut(&mut table.symbols).reserve(len);
+            symbols.reserve(len);
         }
         let mut symbol = String::new();
         for at in 0..len {
@@ -175,13 +167,12 @@ impl SymbolTable {
                     continue;
                 }
                 same = None;
-                like.iter().take(at).try_for_each(|(symbol, label)| table.add_from_file(symbol, label))?;
+                symbols.reserve(len);
+                like.iter().take(at).try_for_each(|(symbol, label)| symbols.append(symbol, label).map(|_| ()))?;
             }
-            table.add_from_file(&symbol, label)?;
+            symbols.append(&symbol, label)?;
         }
-        if let Some(like) = same {
-            table.symbols = Shared::clone(&like.symbols);
-        }
+        table.symbols = same.map_or_else(|| Shared::new(symbols), |like| Shared::clone(&like.symbols));
         Ok(table)
     }
 
