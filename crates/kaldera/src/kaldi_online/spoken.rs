@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn numbers_are_printed_as_streams_print_them() {
         for (number, text) in [
-            (72.283_386, "72.2834"),
+            (72.283_38, "72.2834"),
             (244.179_72, "244.18"),
             (140.0, "140"),
             (-0.5, "-0.5"),
