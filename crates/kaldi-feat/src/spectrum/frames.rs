@@ -61,8 +61,6 @@ pub struct Framing {
     pub(crate) window: Vec<f32>,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
-    /// The spectrum is rounded as in Kaldi.
-    pub(crate) as_kaldi: bool,
     edges: Edges,
     /// The number of samples to which a shorter signal is filled up with zeros.
     least: u64,
@@ -75,14 +73,13 @@ impl Framing {
     pub(crate) fn new(options: &FrameExtractionOptions) -> Result<Self, Error> {
         options.check()?;
         let edges = if options.snip_edges { Edges::Snip } else { Edges::Mirror };
-        let framing = Self::with_window(
+        Ok(Self::with_window(
             options.clone(),
             options.window_function(),
             options.window_shift(),
             options.padded_window_size(),
             edges,
-        );
-        Ok(Self { as_kaldi: true, ..framing })
+        ))
     }
 
     /// Creates a framing with a window. Only the options for processing samples count; `padded` is
@@ -96,7 +93,7 @@ impl Framing {
     ) -> Self {
         let scale = options.full_scale / 32768.0;
         window.iter_mut().for_each(|w| *w *= scale);
-        Self { options, window, shift, padded, as_kaldi: false, edges, least: 0, most: u64::MAX, scale }
+        Self { options, window, shift, padded, edges, least: 0, most: u64::MAX, scale }
     }
 
     /// Fills up signals with zeros to `least` samples, and cuts them to `most`, which is not
