@@ -63,6 +63,7 @@ mod stage;
 mod strided_slice;
 mod verdict;
 mod vosk;
+mod vosk_chain;
 mod vosk_decoding;
 mod vosk_front_end;
 
@@ -153,6 +154,7 @@ const STAGES: &[(&str, Stage)] =
         ("vosk/lattice", vosk_decoding::lattice),
         ("vosk/words", vosk_decoding::words),
         ("vosk/extra", vosk_decoding::extra),
+        ("vosk/chain", vosk_chain::chain),
     ];
 
 type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
