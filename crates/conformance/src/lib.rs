@@ -64,6 +64,7 @@ mod stage;
 mod strided_slice;
 mod verdict;
 mod vosk;
+mod vosk_chain;
 mod vosk_decoding;
 mod vosk_front_end;
 
@@ -146,14 +147,16 @@ enum Runner {
 
 /// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
 /// recordings in the folder of the set.
-const STAGES: &[(&str, Stage)] = &[
-    ("vosk/mfcc", vosk_front_end::mfcc),
-    ("vosk/ivectors", vosk_front_end::ivectors),
-    ("vosk/best-path", vosk_decoding::best_path),
-    ("vosk/lattice", vosk_decoding::lattice),
-    ("vosk/words", vosk_decoding::words),
-    ("vosk/extra", vosk_decoding::extra),
-];
+const STAGES: &[(&str, Stage)] =
+    &[
+        ("vosk/mfcc", vosk_front_end::mfcc),
+        ("vosk/ivectors", vosk_front_end::ivectors),
+        ("vosk/best-path", vosk_decoding::best_path),
+        ("vosk/lattice", vosk_decoding::lattice),
+        ("vosk/words", vosk_decoding::words),
+        ("vosk/extra", vosk_decoding::extra),
+        ("vosk/chain", vosk_chain::chain),
+    ];
 
 type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
 

@@ -35,6 +35,10 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
+    /// Compare pending scores by the sums of both. Lattices have fewer states then, as Kaldi's do,
+    /// and paths keep their sums; but a path may get another path's division between graph and
+    /// network. `false` unless set.
+    pub compare_sums: bool,
     /// If a limit ends the work below this share of the beam, the work is repeated with a smaller
     /// beam.
     pub retry_cutoff: f32,
@@ -47,7 +51,14 @@ pub struct DeterminizeOptions {
 
 impl Default for DeterminizeOptions {
     fn default() -> Self {
-        Self { beam: 10.0, delta: 1.0 / 1024.0, retry_cutoff: 0.5, limits: Limits::default(), max_arcs: None }
+        Self {
+            beam: 10.0,
+            delta: 1.0 / 1024.0,
+            compare_sums: false,
+            retry_cutoff: 0.5,
+            limits: Limits::default(),
+            max_arcs: None,
+        }
     }
 }
 
@@ -55,6 +66,7 @@ setters! {
     DeterminizeOptions:
     beam, with_beam: f32, "With this beam.";
     delta, with_delta: f32, "With this difference of pending scores.";
+    compare_sums, with_compare_sums: bool, "With or without a comparison of sums only.";
     retry_cutoff, with_retry_cutoff: f32, "With this share of the beam.";
     limits, with_limits: Limits, "With these limits.";
 }
@@ -210,6 +222,7 @@ struct Run<'a> {
     best: f64,
     beam: f32,
     delta: f64,
+    compare_sums: bool,
     max_bytes: usize,
     max_states: usize,
     max_arcs: usize,
@@ -243,6 +256,7 @@ impl<'a> Run<'a> {
             backward,
             beam,
             delta: f64::from(options.delta),
+            compare_sums: options.compare_sums,
             max_bytes: options.limits.max_bytes.unwrap_or(MAX_BYTES),
             max_states: options.limits.states(),
             max_arcs: options.max_arcs.unwrap_or(usize::MAX),
@@ -360,12 +374,15 @@ impl<'a> Run<'a> {
 
     /// Returns `true` if both have the same states and strings, and nearly the same scores.
     fn same(&self, a: &[Element], b: &[Element]) -> bool {
-        a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| {
-                (a.state, a.string) == (b.state, b.string)
-                    && (a.graph - b.graph).abs() <= self.delta
-                    && (a.acoustic - b.acoustic).abs() <= self.delta
-            })
+        let near = |a: f64, b: f64| (a - b).abs() <= self.delta;
+        let equal = |a: &Element, b: &Element| {
+            if self.compare_sums {
+                near(a.score(), b.score())
+            } else {
+                near(a.graph, b.graph) && near(a.acoustic, b.acoustic)
+            }
+        };
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a.state, a.string) == (b.state, b.string) && equal(a, b))
     }
 
     /// Returns the state, and the string and scores of the arc, as an element.
