@@ -147,16 +147,15 @@ enum Runner {
 
 /// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
 /// recordings in the folder of the set.
-const STAGES: &[(&str, Stage)] =
-    &[
-        ("vosk/mfcc", vosk_front_end::mfcc),
-        ("vosk/ivectors", vosk_front_end::ivectors),
-        ("vosk/best-path", vosk_decoding::best_path),
-        ("vosk/lattice", vosk_decoding::lattice),
-        ("vosk/words", vosk_decoding::words),
-        ("vosk/extra", vosk_decoding::extra),
-        ("vosk/chain", vosk_chain::chain),
-    ];
+const STAGES: &[(&str, Stage)] = &[
+    ("vosk/mfcc", vosk_front_end::mfcc),
+    ("vosk/ivectors", vosk_front_end::ivectors),
+    ("vosk/best-path", vosk_decoding::best_path),
+    ("vosk/lattice", vosk_decoding::lattice),
+    ("vosk/words", vosk_decoding::words),
+    ("vosk/extra", vosk_decoding::extra),
+    ("vosk/chain", vosk_chain::chain),
+];
 
 type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
 
