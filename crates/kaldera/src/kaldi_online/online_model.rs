@@ -75,13 +75,15 @@ impl Features {
             let mut mfcc = MfccOptions::default();
             read_config(&folder.require(Part::MfccConfig)?, &mut mfcc)?;
             let mfcc = mfcc.with_allow_downsample(true);
-            return Ok(Self::Mfcc(Arc::new(Mfcc::new(if options.dither { mfcc } else { mfcc.with_dither(0.0) })?)));
+            let mfcc = Mfcc::new(if options.dither { mfcc } else { mfcc.with_dither(0.0) })?;
+            return Ok(Self::Mfcc(Arc::new(mfcc.rounded_as_kaldi())));
         }
         if folder.find_part(Part::FbankConfig).is_some() {
             let mut fbank = FbankOptions::default();
             read_config(&folder.require(Part::FbankConfig)?, &mut fbank)?;
             let fbank = fbank.with_allow_downsample(true);
-            return Ok(Self::Fbank(Arc::new(Fbank::new(if options.dither { fbank } else { fbank.with_dither(0.0) })?)));
+            let fbank = Fbank::new(if options.dither { fbank } else { fbank.with_dither(0.0) })?;
+            return Ok(Self::Fbank(Arc::new(fbank.rounded_as_kaldi())));
         }
         let (path, other) = (folder.path(Part::MfccConfig), Part::FbankConfig.path(folder.layout()));
         let reason = format!("the file is missing, and so is {other}: one of them has the options of features");
