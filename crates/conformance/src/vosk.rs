@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kaldi_io::TransitionModel;
+use kaldi_io::transition_model::TransitionModel;
 use kaldi_matrix::Matrix;
 use kaldi_nnet3::{AcousticModel, LoopedNetwork, LoopedOptions};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kaldera::feat::{FeatureStream, Mfcc, MfccOptions, OnlineCmvnOptions, RowStream, RowWindow};
+use kaldera::feat::{FeatureStream, Mfcc, MfccOptions};
 use kaldera::io::wave::WaveData;
 use kaldera::ivector::{DiagGmm, select_posteriors};
 use kaldera::kaldi_online::{IvectorConfig, IvectorFrontEnd, IvectorStream, read_config, read_model};
