@@ -39,6 +39,10 @@ pub struct DeterminizeOptions {
     /// and paths keep their sums; but a path may get another path's division between graph and
     /// network. `false` unless set.
     pub compare_sums: bool,
+    /// Remove paths beyond the beam from the sets of states, too. Without it, sets are equal more
+    /// often, whatever it costs to come to them, so that lattices have fewer states, as Kaldi's do,
+    /// and more combinations of words beyond the beam. `true` unless set.
+    pub prune_sets: bool,
     /// If a limit ends the work below this share of the beam, the work is repeated with a smaller
     /// beam.
     pub retry_cutoff: f32,
@@ -55,6 +59,7 @@ impl Default for DeterminizeOptions {
             beam: 10.0,
             delta: 1.0 / 1024.0,
             compare_sums: false,
+            prune_sets: true,
             retry_cutoff: 0.5,
             limits: Limits::default(),
             max_arcs: None,
@@ -67,6 +72,7 @@ setters! {
     beam, with_beam: f32, "With this beam.";
     delta, with_delta: f32, "With this difference of pending scores.";
     compare_sums, with_compare_sums: bool, "With or without a comparison of sums only.";
+    prune_sets, with_prune_sets: bool, "With or without pruning of the sets of states.";
     retry_cutoff, with_retry_cutoff: f32, "With this share of the beam.";
     limits, with_limits: Limits, "With these limits.";
 }
@@ -223,6 +229,7 @@ struct Run<'a> {
     beam: f32,
     delta: f64,
     compare_sums: bool,
+    prune_sets: bool,
     max_bytes: usize,
     max_states: usize,
     max_arcs: usize,
@@ -257,6 +264,7 @@ impl<'a> Run<'a> {
             beam,
             delta: f64::from(options.delta),
             compare_sums: options.compare_sums,
+            prune_sets: options.prune_sets,
             max_bytes: options.limits.max_bytes.unwrap_or(MAX_BYTES),
             max_states: options.limits.states(),
             max_arcs: options.max_arcs.unwrap_or(usize::MAX),
@@ -414,7 +422,7 @@ impl<'a> Run<'a> {
     /// Returns the states that epsilons reach within the beam and that other arcs leave. There is
     /// at least one.
     fn follow_epsilons(&mut self, elements: &[Element], forward: f64) -> Result<Box<[Element]>, Error> {
-        let closed = self.closure(elements, forward, true)?;
+        let closed = self.closure(elements, forward, self.prune_sets)?;
         // If a set is exactly on the edge of the beam, rounding may leave nothing.
         if closed.is_empty() { self.closure(elements, forward, false) } else { Ok(closed) }
     }
@@ -474,7 +482,9 @@ impl<'a> Run<'a> {
             for arc in self.input.fsa.arc_range(element.state as usize) {
                 let word = self.input.arc(arc).label;
                 let dest = self.input.arc(arc).states().1;
-                if word != 0 && self.keeps(forward + element.score() + self.input.score(arc) + self.backward[dest]) {
+                let best = forward + element.score() + self.input.score(arc) + self.backward[dest];
+                let stays = if self.prune_sets { self.keeps(best) } else { best > f64::NEG_INFINITY };
+                if word != 0 && stays {
                     ways.push((word, self.step(element, arc)?));
                 }
             }
@@ -495,6 +505,9 @@ impl<'a> Run<'a> {
             let elements: Box<[_]> = group.iter().map(|(_, element)| *element).collect();
             let rest = |element: &Element| element.score() + self.backward[element.state as usize];
             let priority = forward + elements.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
+            if !self.keeps(priority) {
+                continue;
+            }
             self.num_elements += elements.len();
             let word = group[0].0;
             self.tasks.push(Task { priority, number: self.num_tasks, state, word, forward, elements });

@@ -35,7 +35,7 @@ impl Default for DecodingConfig {
             search: IncrementalOptions::default(),
             acoustic_scale: 0.1,
             frame_subsampling_factor: 1,
-            frames_per_chunk: 20,
+            frames_per_chunk: 24,
             extra_left_context_initial: 0,
             silence_phones: Vec::new(),
             endpoints: EndpointRules::kaldi(),
