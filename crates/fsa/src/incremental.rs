@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   graph: transition identifiers, words, costs -.
-//!                                                |-- IncrementalDecoder --+-- best path, at any time
-//!   scores of a network, row after row          -'                        '-- lattice of words
+//!                                                |-- IncrementalDecoder -+- best path, at any time
+//!   scores of a network, row after row          -'                       '- lattice of words
 //! ```
 //!
 //! The search keeps the tokens and links that Kaldi's `LatticeIncrementalOnlineDecoder` keeps: the
