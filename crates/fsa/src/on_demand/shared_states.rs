@@ -67,6 +67,8 @@ pub(super) struct SharedStates {
 
 /// Least number of slots: what one frame of a search reaches has room.
 const LEAST_SLOTS: usize = 1 << 16;
+/// Least number of arcs that have room, for the same reason.
+const LEAST_ARCS: usize = 1 << 23;
 /// Bytes of the limit for each slot.
 const BYTES_OF_SLOT: usize = 64;
 
@@ -75,7 +77,7 @@ impl SharedStates {
     /// notice.
     pub(super) fn new(limit: usize) -> Self {
         let num_slots = (limit / BYTES_OF_SLOT).next_power_of_two().clamp(LEAST_SLOTS, 1 << 30);
-        let max_arcs = (limit / 4).clamp(4 * LEAST_SLOTS, 1 << 31);
+        let max_arcs = (limit / 4).clamp(LEAST_ARCS, 1 << 31);
         Self {
             slots: (0..num_slots).map(|_| AtomicU32::new(0)).collect(),
             states: Pages::new(num_slots / 8 * 7, STATE),
