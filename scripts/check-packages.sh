@@ -43,7 +43,7 @@ done
 mapfile -t order < <(cd "$below" && wc -l "${published[@]}" | sed '$d' | sort -n -k1,1 -k2,2 | awk '{ print $2 }')
 
 # The line of CONTRIBUTING.md that begins with `cargo publish` names the crates in code quotes.
-mapfile -t written < <(grep -m1 '`cargo publish`' CONTRIBUTING.md | grep -o '`[a-z-]*`' | tr -d '`')
+mapfile -t written < <(grep -m1 '`cargo publish`' CONTRIBUTING.md | grep -o '`[a-z0-9-]*`' | tr -d '`')
 if ! diff <(printf '%s\n' "${order[@]}" | sort) <(printf '%s\n' "${written[@]}" | sort); then
     wrong "CONTRIBUTING.md does not list the published crates behind \`cargo publish\` (< published, > listed)"
 fi

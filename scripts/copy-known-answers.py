@@ -30,6 +30,8 @@ WHOLE_FILES = {
     "transducer_search": ["transducer.jsonl"],
     "wer": ["ctm.jsonl", "text.jsonl", "trn.jsonl"],
 }
+# Sets that are folders of files, each with its patterns; random models of our own.
+WHOLE_FOLDERS = {"nnet3": ["*.raw", "*.txt", "*.npz"]}
 # Operations of `k2/nbest.json` whose code is still to come.
 TO_COME: set[str] = set()
 FOREIGN = "fsdd_"
@@ -116,6 +118,12 @@ def main():
     for name in WHOLE_FILES:
         whole_files(name, source / name, TARGET / name)
     nbest(source / "k2", TARGET / "k2")
+    for name, patterns in WHOLE_FOLDERS.items():
+        (TARGET / name).mkdir(parents=True, exist_ok=True)
+        files = [file for pattern in patterns for file in sorted((source / name).glob(pattern))]
+        for file in files:
+            shutil.copyfile(file, TARGET / name / file.name)
+        print(f"{name}: {len(files)} files")
     for file in sorted(TARGET.rglob("*")):
         if file.is_file() and file.name != "README.md" and (FOREIGN in file.name or FOREIGN.encode() in file.read_bytes()):
             sys.exit(f"{file}: still holds something of {FOREIGN}*")

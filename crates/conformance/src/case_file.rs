@@ -32,6 +32,9 @@ pub(crate) enum Damage {
 /// Reads a file in any layout of the sets: a list, an object with a list of `cases` or `records`,
 /// or a case a line (with or without a head).
 pub(crate) fn read_cases(path: &Path) -> Result<Vec<Case>, Damage> {
+    if path.is_dir() {
+        return crate::fst_types::cases(path);
+    }
     let text = fs::read_to_string(path)?;
     let (announced, values) =
         if path.extension().is_some_and(|ending| ending == "jsonl") { lines(&text)? } else { document(&text)? };

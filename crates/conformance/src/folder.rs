@@ -8,6 +8,12 @@ use crate::Error;
 /// Files that a set's README names as companions of its case files.
 const COMPANIONS: &[&str] = &["kaldi/precision.json"];
 
+/// Folders of files that are cases themselves: the name, and the folder.
+const FOLDERS: &[(&str, &str)] = &[("fst_types/read", "fst_types"), ("fst_types/lookahead", "fst_types/lookahead")];
+
+/// Sets whose answers are arrays of stages; their JSON files are no files of cases.
+const STAGED: &[&str] = &["vosk"];
+
 /// A file of cases: its path, and its name as filters and reports speak of it, `SET/FILE`.
 pub(crate) struct CaseFile {
     pub(crate) name: String,
@@ -44,16 +50,26 @@ pub(crate) fn case_files(folder: &Path) -> Result<Vec<CaseFile>, Error> {
     let mut files = Vec::new();
     for set in fs::read_dir(folder).map_err(|_| Error::NoFolder { folder: folder.into() })? {
         let set = set?.path();
-        if !set.is_dir() {
+        if !set.is_dir() || STAGED.iter().any(|staged| set.ends_with(staged)) {
             continue;
         }
         for entry in fs::read_dir(&set)? {
             let path = entry?.path();
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            // Each stage of these has a runner of its own.
+            if name.starts_with("vosk/") {
+                continue;
+            }
             let holds_cases = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
             if holds_cases && !COMPANIONS.contains(&name.as_str()) {
                 files.push(CaseFile { name, path });
             }
+        }
+    }
+    for (name, path) in FOLDERS {
+        let path = folder.join(path);
+        if path.is_dir() {
+            files.push(CaseFile { name: (*name).to_owned(), path });
         }
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));

@@ -76,12 +76,13 @@ struct Words {
     alignment: Vec<i32>,
 }
 
+/// A path of a lattice.
 #[derive(Deserialize, Debug)]
-struct Entry {
-    words: Vec<i32>,
-    graph: f64,
-    acoustic: f64,
-    alignment: Vec<i32>,
+pub(crate) struct Entry {
+    pub(crate) words: Vec<i32>,
+    pub(crate) graph: f64,
+    pub(crate) acoustic: f64,
+    pub(crate) alignment: Vec<i32>,
 }
 
 #[derive(Deserialize)]
@@ -474,7 +475,7 @@ fn same_path(a: &Entry, b: &Entry) -> bool {
 }
 
 /// Every path of a lattice, by following each arc.
-fn paths(lattice: &CompactLattice) -> Result<Vec<Entry>, Stop> {
+pub(crate) fn paths(lattice: &CompactLattice) -> Result<Vec<Entry>, Stop> {
     const MOST: usize = 1 << 20;
     let (mut all, mut open) = (Vec::new(), Vec::new());
     let empty = Entry { words: vec![], graph: 0.0, acoustic: 0.0, alignment: vec![] };

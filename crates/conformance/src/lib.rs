@@ -28,6 +28,9 @@
 //! | 1 | a failure, a case that was not run, a damaged file, a file that no runner knows |
 //! | 2 | wrong usage, no folder, a filter that selects nothing |
 //!
+//! Sets without case files have stages (`vosk/mfcc`, `vosk/ivectors`), each a line of its own. A
+//! stage that needs a model which is not there says so, and is no failure.
+//!
 //! The rules of comparison are in the README of each set, and are not loosened here.
 //! `KNOWN_ANSWERS` is only read. To add a set, write a module with a function that a `Runner` can
 //! hold, and name its files in `runner_of`.
@@ -39,12 +42,14 @@
 
 mod base64;
 mod case_file;
+mod const_arpa;
 mod decode;
 mod decoder;
 mod error;
 mod filter;
 mod folder;
 mod fsa;
+mod fst_types;
 mod json;
 mod k2;
 mod kaldi;
@@ -52,9 +57,16 @@ mod lattice;
 mod lod;
 mod losses;
 mod ndarray;
+mod nnet3;
+mod npz;
 mod openfst;
+mod stage;
 mod strided_slice;
 mod verdict;
+mod vosk;
+mod vosk_chain;
+mod vosk_decoding;
+mod vosk_front_end;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -70,6 +82,7 @@ pub(crate) use json::{
     Dtype, Number, Plain, Singles, field, flat, float, floats, list, number, number_of, numbers_of, single,
 };
 use serde_json::Value;
+use stage::{LeftOut, Part};
 pub(crate) use verdict::{Differences, Stop, all_near, caught, near, unless};
 pub use verdict::{Totals, Verdict};
 
@@ -132,6 +145,20 @@ enum Runner {
     All(RunAll),
 }
 
+/// Stages, in the order in which they run: name (`SET/STAGE`), and the code that judges the
+/// recordings in the folder of the set.
+const STAGES: &[(&str, Stage)] = &[
+    ("vosk/mfcc", vosk_front_end::mfcc),
+    ("vosk/ivectors", vosk_front_end::ivectors),
+    ("vosk/best-path", vosk_decoding::best_path),
+    ("vosk/lattice", vosk_decoding::lattice),
+    ("vosk/words", vosk_decoding::words),
+    ("vosk/extra", vosk_decoding::extra),
+    ("vosk/chain", vosk_chain::chain),
+];
+
+type Stage = fn(&Settings, &Path) -> Result<Vec<Part>, LeftOut>;
+
 type RunAll = fn(&Settings, &Path, &[Case]) -> Result<Vec<Verdict>, Error>;
 
 /// The runner of the case file `name` (`SET/FILE`), `None` for an unknown file.
@@ -172,11 +199,69 @@ fn runner_of(name: &str) -> Option<Runner> {
         "wer/text.jsonl" => Each(|case, settings| decoder::judge(case, |case| decoder::wer::text(case, settings))),
         "wer/trn.jsonl" => Each(|case, _| decoder::judge(case, decoder::wer::trn)),
         "openfst/openfst.json" => Each(|case, _| verdict::judge(|| openfst::run(case))),
+        "fst_types/read" => All(fst_types::run_read),
+        "fst_types/lookahead" => All(fst_types::run_look_ahead),
         _ if set == "ndarray" => Each(|case, _| ndarray::judge(case)),
         // The code of other files of these sets is still to be written.
         _ if matches!(set, "ctc_rnnt" | "k2" | "lod") => Each(|_, _| Verdict::NotRun),
         _ => return None,
     })
+}
+
+/// Groups whose cases are files in a folder of their own, not in a file of cases: the name, the
+/// folder, and the function that returns ids and verdicts, and a remark for the group's line.
+const FOLDERS: &[(&str, &str, RunFolder)] = &[
+    ("const_arpa/faulty", "const_arpa/faulty", |settings, folder| {
+        Ok((const_arpa::run_faulty(settings, folder)?, String::new()))
+    }),
+    ("const_arpa/models", "const_arpa/models", |settings, folder| {
+        Ok((const_arpa::run_models(settings, folder)?, String::new()))
+    }),
+    ("const_arpa/rescore", "const_arpa/rescore", |settings, folder| {
+        Ok((const_arpa::run_rescore(settings, folder)?, String::new()))
+    }),
+    ("nnet3", "nnet3", nnet3::run),
+    ("vosk/output", "vosk", vosk::run_output),
+];
+
+type RunFolder = fn(&Settings, &Path) -> Result<(Vec<(String, Verdict)>, String), Error>;
+
+/// Runs the groups of [`FOLDERS`] that are here and selected. Returns `true` if one said that it
+/// was left out.
+fn run_folders(
+    settings: &Settings,
+    unused: &mut Vec<&Filter>,
+    totals: &mut Totals,
+    out: &mut dyn Write,
+) -> Result<bool, Error> {
+    let mut left_out = false;
+    for (name, folder, run) in FOLDERS {
+        let filters: Vec<&Filter> = settings.filters.iter().filter(|filter| filter.selects_file(name)).collect();
+        let folder = settings.folder.join(folder);
+        if (filters.is_empty() && !settings.filters.is_empty()) || !folder.is_dir() {
+            continue;
+        }
+        let mut counts = Totals::default();
+        let (verdicts, remark) = run(settings, &folder)?;
+        for (id, verdict) in verdicts {
+            let case = Case { id: id.clone(), names: vec![id], value: Value::Null };
+            unused.retain(|filter| !(filters.contains(filter) && filter.selects_case(&case)));
+            if filters.is_empty() || filters.iter().any(|filter| filter.selects_case(&case)) {
+                verdict.explain(&case.id, out)?;
+                counts.add(&verdict);
+                totals.add(&verdict);
+            }
+        }
+        if counts != Totals::default() {
+            writeln!(out, "{name}: {counts}{}{remark}", if remark.is_empty() { "" } else { ", " })?;
+        } else if !remark.is_empty() {
+            unused.retain(|filter| !filters.contains(filter));
+            writeln!(out, "{name}: {remark}")?;
+            left_out = true;
+        }
+        out.flush()?;
+    }
+    Ok(left_out)
 }
 
 /// Runs the cases that `settings` selects and prints the report to `out`.
@@ -229,13 +314,54 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
         writeln!(out, "{}: {counts}", file.name)?;
         out.flush()?;
     }
+    let mut staged = false;
+    for &(name, stage) in STAGES {
+        let set = settings.folder.join(name.split('/').next().unwrap_or_default());
+        let selected = settings.filters.is_empty() || settings.filters.iter().any(|filter| filter.selects_file(name));
+        if !set.is_dir() || !selected {
+            continue;
+        }
+        staged = true;
+        unused.retain(|filter| !filter.selects_file(name));
+        totals.merge(&run_stage(settings, name, stage, &set, out)?);
+    }
+    let left_out = run_folders(settings, &mut unused, &mut totals, out)?;
     match unused.first() {
         Some(filter) => Err(Error::NothingSelected { filter: filter.to_string(), folder: settings.folder.clone() }),
-        None if totals == Totals::default() => {
+        None if totals == Totals::default() && !staged && !left_out => {
             Err(Error::NothingSelected { filter: String::new(), folder: settings.folder.clone() })
         }
         None => Ok(totals),
     }
+}
+
+/// Runs a stage and prints its line.
+fn run_stage(settings: &Settings, name: &str, stage: Stage, set: &Path, out: &mut dyn Write) -> Result<Totals, Error> {
+    let mut counts = Totals::default();
+    let parts = match stage(settings, set) {
+        Ok(parts) => parts,
+        Err(LeftOut(why)) => {
+            writeln!(out, "{name}: left out: {why}")?;
+            return Ok(counts);
+        }
+    };
+    let mut left_out = Vec::new();
+    for Part { id, verdict } in parts {
+        match verdict {
+            Ok(verdict) => {
+                verdict.explain(&id, out)?;
+                counts.add(&verdict);
+            }
+            Err(why) => left_out.push(format!("{id} ({why})")),
+        }
+    }
+    write!(out, "{name}: {counts}")?;
+    match &*left_out {
+        [] => writeln!(out)?,
+        left_out => writeln!(out, "; left out: {}", left_out.join(", "))?,
+    }
+    out.flush()?;
+    Ok(counts)
 }
 
 /// The command: `args` with the program's own name first. See the crate's documentation for the

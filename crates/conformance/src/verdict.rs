@@ -164,6 +164,17 @@ impl Totals {
     }
 }
 
+impl Totals {
+    /// Adds the counts of a stage.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.hold += other.hold;
+        self.fail += other.fail;
+        self.free += other.free;
+        self.not_run += other.not_run;
+        self.broken_files += other.broken_files;
+    }
+}
+
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} hold", self.hold, self.hold + self.fail)?;

@@ -328,6 +328,12 @@ pub enum Error {
     /// A language model without an end of sentences: it has no sentence at all.
     #[error("no n-gram of the model ends a sentence")]
     NoSentence,
+    /// The same word at both ends of sentences.
+    #[error("the words that begin and end sentences are both {word}; they must differ")]
+    SameEnds {
+        /// The word.
+        word: i32,
+    },
     /// A symbol that must be in a table and is not.
     #[error("there is no symbol {symbol:?}")]
     MissingSymbol {

@@ -18,5 +18,8 @@ pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgOptions, compile_hlg, make_hlg};
 pub use left_out::LeftOut;
 pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence, WordBoundary};
-pub use ngram::{ArpaOptions, GrammarLabels, NgramModel, NgramState, Perplexity};
+pub use ngram::{
+    ArpaOptions, ConstArpa, ConstArpaForm, ConstArpaOptions, ConstArpaState, GrammarLabels, NgramModel, NgramState,
+    Perplexity,
+};
 pub use progress::{HlgGraph, HlgStep, OutOfVocabulary, Progress, Step};

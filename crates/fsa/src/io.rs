@@ -20,7 +20,7 @@ pub use graph_file::{GraphFile, GraphFormat};
 pub use k2_text::K2Text;
 #[cfg(feature = "npz")]
 pub use npz::{NpzError, read_npz, write_npz};
-pub use openfst_binary::OpenFstBinary;
+pub use openfst_binary::{OpenFstBinary, TransducerFile};
 pub use openfst_text::OpenFstText;
 pub use symbols::SymbolTable;
 pub use tensor::{

@@ -46,17 +46,28 @@
 //! | `lattice-arc-post` | [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose`] |
-//! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore`] |
+//! | `lattice-lmrescore`, with the automaton of a model | [`Lattice::compose_best`] |
+//! | `lattice-lmrescore`, with true back-off | [`Lattice::rescore_best`] |
+//! | `lattice-lmrescore-const-arpa` | the same, with a [`ConstArpa`](crate::graphs::ConstArpa) |
+//! | `lattice-lmrescore-pruned` | [`Lattice::rescore_pruned`] with [`CombinedModels`] |
+//! | `ComposeCompactLatticeDeterministic` | [`Lattice::rescore`] |
+//! | `BackoffDeterministicOnDemandFst` | [`BackoffModel`] |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
 //! | `lattice-union` | [`Lattice::union`] |
+//! | `lattice-interp` | [`Lattice::compose_lattices`] |
 //! | `lattice-oracle` | [`Lattice::oracle`] |
 //! | `lattice-depth` | [`Lattice::depth`] |
+//! | `lattice-depth-per-frame` | [`Lattice::depth_per_frame`] |
+//!
+//! Vosk's recogniser with a folder `rescore` does three steps: [`Lattice::compose_best`] with the
+//! output labels of `G.fst` and the scale -1, [`Lattice::rescore`] with `G.carpa` and the scale 1,
+//! [`Lattice::scale`] with 0.9 for graph scores.
 
 mod align_words;
 mod best;
 mod builder;
+mod compose_lattices;
 mod container;
 mod determinize;
 mod mbr;
@@ -64,6 +75,7 @@ mod oracle;
 mod passes;
 mod prune;
 pub(crate) mod rescore;
+mod rescore_pruned;
 mod trie;
 mod union;
 mod utterance;
@@ -76,5 +88,6 @@ pub use container::{ACOUSTIC_SCORES, ALIGNMENT, GRAPH_SCORES, Lattice};
 pub use determinize::DeterminizeOptions;
 pub use mbr::{MbrOptions, MbrResult};
 pub use oracle::Oracle;
-pub use rescore::{BackoffModel, LanguageModel};
+pub use rescore::{BackoffModel, CombinedModels, LanguageModel};
+pub use rescore_pruned::PrunedRescoreOptions;
 pub use word_boundaries::{LabelRole, LabelRoles, Stretch, Unit, WordBoundaries, WordTokens, WordsAtEnds};

@@ -44,6 +44,7 @@
 //! | [`openfst`] | OpenFst's algorithms: determinization, minimization, pushing |
 //! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
 //! | [`lattice`] | word lattices: determinization, n best, pruning, rescoring, minimum Bayes risk |
+//! | [`on_demand`] | graphs for decoders, whole or composed while they search |
 //! | [`paths`] | totals, posteriors, gradients in both semirings; best, n best and random paths |
 //! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, arrays, drawings |
@@ -88,7 +89,9 @@
 //! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
 //! | `ComposeFst` with look-ahead | [`k2::ComposeOptions::look_ahead`] |
-//! | look-ahead of labels and weights, for decoding | [`dense::LookAheadGraph`] |
+//! | the same with OpenFst's pushed weights | [`on_demand::Composition`] |
+//! | look-ahead of labels and weights for CTC | [`dense::LookAheadGraph`] |
+//! | `ConstFst`, `NGramFst` | [`Transducer`] |
 //! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Project` | [`openfst`] |
 //! | `Equivalent` | [`equivalent`] |
 //! | `ShortestPath` | [`openfst::shortest_paths`] |
@@ -127,6 +130,10 @@
 //!   behind a mutex, and `forget` renumbers the pairs that tokens and links still need. The graph
 //!   computes the arcs of a pair and `visited` numbers these pairs, so the two modules import each
 //!   other.
+//! - [`on_demand::Composition`] does not forget single states: atomic words in pages hold them, all
+//!   decoders fill the pages without waiting, and a full table is dropped as a whole once each
+//!   decoder has taken its live states into the next one. So a reader never meets a state that goes
+//!   away, and there is no unsafe code.
 //! - An n-gram model is its file: one block of bytes, in memory or mapped, which is checked when it
 //!   is loaded. There is no unsafe code, and no second representation.
 //!
@@ -154,9 +161,11 @@ pub mod dense;
 mod equivalence;
 mod error;
 pub mod graphs;
+pub mod incremental;
 pub mod io;
 pub mod k2;
 pub mod lattice;
+pub mod on_demand;
 pub mod openfst;
 pub mod paths;
 mod support;
@@ -167,9 +176,11 @@ pub use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
 pub use crate::core::fsa_builder::FsaBuilder;
 pub use crate::core::graph::{AUX_LABELS, Graph};
 pub use crate::core::graph_labels::GraphLabels;
+pub use crate::core::label_reach::LabelReach;
 pub use crate::core::limits::Limits;
 pub use crate::core::properties::Properties;
 pub use crate::core::semiring::Semiring;
+pub use crate::core::transducer::{CostArc, StateArcs, Transducer};
 pub use crate::core::view::FsaView;
 pub use crate::equivalence::{Equivalence, equivalent};
 pub use crate::error::{AttributeProblem, Error, Limited, LookAheadProblem, Operation, Quantity, TensorProblem};

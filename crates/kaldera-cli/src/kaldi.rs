@@ -6,8 +6,11 @@
 //! reports for Kaldi's programs, which SIGPIPE kills.
 
 mod add_deltas;
+mod align_text;
 mod apply_cmvn;
+mod apply_cmvn_online;
 mod apply_cmvn_sliding;
+mod arpa_to_const_arpa;
 mod compute_cmvn_stats;
 mod compute_feats;
 mod compute_vad;
@@ -19,8 +22,13 @@ mod decode;
 mod driver;
 mod extract_segments;
 mod failure;
+mod gmm_models;
+mod gmm_posteriors;
 mod interpolate_pitch;
+mod ivector_extract;
+mod ivector_extract_online;
 mod lattice_align;
+mod lattice_combine;
 mod lattice_copy;
 mod lattice_lmrescore;
 mod lattice_mbr;
@@ -29,9 +37,11 @@ mod lattice_paths;
 mod lattice_posteriors;
 mod lattice_prune;
 mod lattices;
+mod linear_to_nbest;
 mod matrix_sum_rows;
 mod modify_cmvn_stats;
 mod paste_feats;
+mod phones;
 mod pitch_feats;
 mod select_feats;
 mod select_voiced_frames;
@@ -40,6 +50,7 @@ mod sizes;
 mod splice_feats;
 mod subsample_feats;
 mod subset_feats;
+mod transform_feats;
 mod wav_copy;
 mod wav_to_duration;
 
@@ -59,8 +70,12 @@ use crate::{Call, Tool, log};
 pub(crate) const TOOLS: &[Tool] = &[
     add_deltas::DELTAS,
     add_deltas::SHIFTED,
+    phones::ALIGNMENTS,
+    align_text::TOOL,
     apply_cmvn::TOOL,
+    apply_cmvn_online::TOOL,
     apply_cmvn_sliding::TOOL,
+    arpa_to_const_arpa::TOOL,
     pitch_feats::COMPUTE_AND_PROCESS,
     compute_cmvn_stats::TOOL,
     compute_feats::FBANK,
@@ -82,24 +97,43 @@ pub(crate) const TOOLS: &[Tool] = &[
     extract_segments::TOOL,
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
+    gmm_models::FULL,
+    gmm_models::FULL_TO_DIAGONAL,
+    gmm_models::DIAGONAL,
+    gmm_posteriors::TOOL,
     interpolate_pitch::TOOL,
+    ivector_extract::TOOL,
+    ivector_extract_online::TOOL,
+    gmm_models::EXTRACTOR,
     decode::LATGEN,
     lattice_paths::ONE_BEST,
+    lattice_copy::PENALTY,
     lattice_align::WORDS,
     lattice_align::LEXICON,
     lattice_posteriors::ARC_POST,
     lattice_paths::BEST_PATH,
+    lattice_combine::COMBINE,
+    lattice_combine::COMPOSE,
     lattice_copy::COPY,
+    lattice_copy::BACKOFF,
     lattice_posteriors::DEPTH,
+    lattice_posteriors::DEPTH_PER_FRAME,
+    lattice_prune::DETERMINIZE_WHOLE,
     lattice_prune::DETERMINIZE,
+    lattice_combine::INTERP,
     lattice_lmrescore::TOOL,
+    lattice_lmrescore::CONST_ARPA,
+    lattice_lmrescore::PRUNED,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
+    lattice_combine::PROJECT,
     lattice_prune::PRUNE,
     lattice_copy::SCALE,
     lattice_mbr::CTM_CONF,
+    phones::LATTICES,
     lattice_paths::N_BEST,
     lattice_prune::UNION,
+    linear_to_nbest::TOOL,
     sizes::MATRIX_DIM,
     matrix_sum_rows::TOOL,
     modify_cmvn_stats::TOOL,
@@ -113,6 +147,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     splice_feats::TOOL,
     subsample_feats::TOOL,
     subset_feats::TOOL,
+    transform_feats::TOOL,
     wav_copy::TOOL,
     wav_to_duration::TOOL,
 ];
@@ -262,6 +297,13 @@ impl<'a> Registry<'a> for FileOptions {
             "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" | "word-symbol-table" => {
                 &mut self.inputs
             }
+            "cmvn-config"
+            | "diag-ubm"
+            | "frame-weights-rspecifier"
+            | "global-cmvn-stats"
+            | "ivector-extractor"
+            | "lda-matrix"
+            | "splice-config" => &mut self.inputs,
             "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,
         };

@@ -302,6 +302,28 @@ pub enum Error {
     /// An error of an acoustic network.
     #[error(transparent)]
     Network(#[from] kaldera_network::Error),
+    /// An error of i-vectors.
+    #[error(transparent)]
+    Ivector(#[from] kaldi_ivector::Error),
+    /// An error of one of Kaldi's networks.
+    #[error(transparent)]
+    Nnet3(#[from] kaldi_nnet3::Error),
+    /// A line of one of Kaldi's configuration files that cannot be used.
+    #[error("{file}:{line}: {reason}")]
+    ConfigLine {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The problem.
+        reason: String,
+    },
+    /// An option that must name a file, and does not.
+    #[error("no file is given for --{option}; the file of --ivector-extractor-config may have to name it")]
+    NoFile {
+        /// The option.
+        option: &'static str,
+    },
     /// A recording with an unknown transcript.
     #[error("there is no transcript of {utterance}")]
     NoTranscript {

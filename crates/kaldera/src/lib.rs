@@ -10,6 +10,7 @@
 //!      +--- network  acoustic networks from safetensors: features -> log-probabilities,
 //!      |             batches and streams
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
+//!      +--- ivector  Kaldi's i-vectors: mixtures of Gaussians, extractors, online estimation
 //!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
@@ -96,6 +97,7 @@
 
 pub mod decoding;
 mod error;
+pub mod kaldi_online;
 pub mod pipeline;
 pub mod recognizer;
 pub mod similar;
@@ -109,6 +111,7 @@ pub use kaldera_losses as losses;
 pub use kaldera_network as network;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
+pub use kaldi_ivector as ivector;
 pub use kaldi_matrix as matrix;
 pub use lod;
 /// The version of `ndarray` whose arrays this crate takes and returns.

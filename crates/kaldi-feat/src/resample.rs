@@ -138,6 +138,18 @@ impl LinearResample {
         Self::new(samp_rate_in as u32, samp_rate_out as u32, cutoff, NUM_ZEROS)
     }
 
+    /// Creates the resampler of Kaldi's features of streams: as
+    /// [`for_waveform`](Self::for_waveform), with a cutoff at half the lower rate.
+    ///
+    /// # Errors
+    /// As [`for_waveform`](Self::for_waveform).
+    #[doc(alias = "MaybeCreateResampler")]
+    pub fn for_stream(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
+        check_rates(samp_rate_in, samp_rate_out)?;
+        let cutoff = 0.5 * samp_rate_in.min(samp_rate_out);
+        Self::new(samp_rate_in as u32, samp_rate_out as u32, cutoff, NUM_ZEROS)
+    }
+
     /// Returns the sample rate of the input, Hz.
     pub fn samp_rate_in(&self) -> u32 {
         self.samp_rate_in

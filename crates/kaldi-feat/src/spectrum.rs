@@ -10,6 +10,7 @@ pub(crate) mod frames;
 pub(crate) mod mel;
 pub(crate) mod power_spectrum;
 pub(crate) mod slaney;
+mod split_radix;
 pub(crate) mod window;
 mod windowing;
 pub(crate) mod workspace;

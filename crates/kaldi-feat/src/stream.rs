@@ -9,7 +9,7 @@ use kaldera_base::simd::MAX_LANES;
 use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::extractor::{Extractor, FrameJob, Kind};
-use crate::resample::ResampleStream;
+use crate::resample::{LinearResample, ResampleStream};
 use crate::rows::queue::RowQueue;
 use crate::spectrum::frames::Signal;
 use crate::spectrum::workspace::Workspace;
@@ -58,6 +58,8 @@ pub struct FeatureStream<K: Kind> {
     vtln_warp: f32,
     dither: Philox,
     resampling: Option<ResampleStream>,
+    /// Resampling as in Kaldi's streams, not as of its whole waveforms.
+    as_stream: bool,
     /// The samples that later frames need, after resampling.
     samples: RowQueue,
     /// The rows that were computed and not discarded.
@@ -98,6 +100,7 @@ impl<K: Kind> FeatureStream<K> {
             warped: extractor.unwarped(),
             dither: extractor.dither(""),
             resampling: None,
+            as_stream: false,
             samples: RowQueue::new(1),
             rows: RowQueue::new(extractor.dim()),
             ready: 0,
@@ -115,7 +118,24 @@ impl<K: Kind> FeatureStream<K> {
     /// not allowed.
     pub fn with_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
         self.resampling = self.extractor.resampler(samp_freq)?.map(ResampleStream::new);
-        self.samp_freq = samp_freq;
+        (self.samp_freq, self.as_stream) = (samp_freq, false);
+        Ok(self.restarted())
+    }
+
+    /// Sets the sample rate to `samp_freq` Hz, with the resampler of Kaldi's streams
+    /// ([`LinearResample::for_stream`]): rows then differ from the rows of [`Extractor::compute`]
+    /// as they do in Kaldi. The stream restarts.
+    ///
+    /// # Errors
+    /// As [`with_sample_rate`](Self::with_sample_rate).
+    pub fn with_stream_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
+        let expected = self.extractor.frame_options().samp_freq;
+        // It says whether resampling is allowed, and needed.
+        self.resampling = match self.extractor.resampler(samp_freq)? {
+            Some(_) => Some(ResampleStream::new(LinearResample::for_stream(samp_freq, expected)?)),
+            None => None,
+        };
+        (self.samp_freq, self.as_stream) = (samp_freq, true);
         Ok(self.restarted())
     }
 
@@ -150,7 +170,8 @@ impl<K: Kind> FeatureStream<K> {
     /// Names everything that the rows depend on except the samples.
     fn identity(&self) -> String {
         let Self { extractor, samp_freq, key, vtln_warp, .. } = self;
-        format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options())
+        let resampling = if self.as_stream { " as stream" } else { "" };
+        format!("{:?} {samp_freq} {key:?} {vtln_warp}{resampling}", extractor.options())
     }
 
     /// Returns the number of values in a row.

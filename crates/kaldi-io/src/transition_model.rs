@@ -1,7 +1,8 @@
 //! Kaldi's transition model: the phone and the column of the network's output of each transition
 //! identifier.
 //!
-//! It is the first part of a model such as `final.mdl`. The acoustic model after it is not read.
+//! It is the first part of a model such as `final.mdl`. The acoustic model after it is read by the
+//! crate `kaldi-nnet3`, from the same input.
 //! The binary and the text form are supported, with topologies of one pdf for a state
 //! (`<PdfClass>`) and of two (`<ForwardPdfClass>`, `<SelfLoopPdfClass>`):
 //!

@@ -37,6 +37,7 @@ texts! {
         Counts = "the number of counts",
         EncodedLabel = "an encoded label",
         EncodedLabels = "the number of encoded labels",
+        EndWord = "the number of the word </s>",
         Eos = "eos",
         Epsilons = "the number of epsilons on all ways",
         FirstSymbol = "the first symbol to be replaced",
@@ -78,6 +79,7 @@ texts! {
         Sentences = "sentences of tokens",
         Sequences = "sequences to align",
         SilenceProbability = "the probability of silence",
+        StartWord = "the number of the word <s>",
         States = "the number of states",
         StreamArcs = "the number of arcs of the graph of a stream",
         StreamStates = "the number of states of the graph of a stream",
@@ -89,6 +91,7 @@ texts! {
         Symbols = "the number of symbols",
         Token = "a token",
         Tokens = "the number of tokens",
+        UnknownWord = "the number of the unknown word",
         Utterances = "the number of utterances",
         Values = "the number of values",
         Ways = "the number of ways to states",
@@ -131,7 +134,10 @@ texts! {
     LookAheadProblem {
         BackoffCycle = "arcs of G that back off make a cycle",
         EpsilonCycle = "arcs of HL with label 0 make a cycle",
+        OtherReach = "the labels that can be reached are of another transducer, or of its input",
         TwoBackoffs = "a state of G has two arcs that back off",
+        UnsortedInput = "the arcs of a state of G are not sorted by their input labels",
+        UnsortedOutput = "the arcs of a state of HL are not sorted by their output labels",
         TwoWords = "HL outputs two words, or one behind the last token, where no token stands between them",
     }
 }

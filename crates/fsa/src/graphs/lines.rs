@@ -52,7 +52,17 @@ impl<R: BufRead> Lines<R> {
 
     /// Returns the current line, without blanks around it.
     pub(super) fn text(&self) -> &str {
-        trim(std::str::from_utf8(&self.buffer).expect("checked when it was read"))
+        trim(self.whole())
+    }
+
+    /// Returns the current line with its end and all its blanks.
+    pub(super) fn whole(&self) -> &str {
+        std::str::from_utf8(&self.buffer).expect("checked when it was read")
+    }
+
+    /// Returns `true` if the current line ends with an end of line.
+    pub(super) fn is_whole(&self) -> bool {
+        self.buffer.ends_with(b"\n")
     }
 
     /// Returns the number of the current line, from 1.

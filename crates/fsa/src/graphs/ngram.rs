@@ -1,6 +1,7 @@
 //! N-gram models with back-off.
 
 mod arpa;
+mod const_arpa;
 mod foreign;
 mod grammar;
 mod interpolate;
@@ -19,6 +20,7 @@ use std::fmt;
 use std::sync::Arc as Shared;
 
 pub use arpa::ArpaOptions;
+pub use const_arpa::{ConstArpa, ConstArpaForm, ConstArpaOptions, ConstArpaState};
 pub use grammar::GrammarLabels;
 pub use perplexity::Perplexity;
 

@@ -1,165 +1,42 @@
 //! OpenFst's binary files.
 
-use crate::core::arc::{Arc, EPSILON, FINAL};
+mod header;
+mod ngram;
+mod reach;
+mod states;
+
+use std::io::Read;
+use std::path::Path;
+
+use self::header::{Header, INPUT_SYMBOLS, Kind, MAGIC, OUTPUT_SYMBOLS, VERSION};
+use self::ngram::read_ngram;
+use self::reach::read_add_on;
+use self::states::{Rows, Sink, read_compact, read_const, read_vector};
+use crate::core::arc::EPSILON;
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::graph_labels::GraphLabels;
+use crate::core::label_reach::LabelReach;
 use crate::core::semiring::Semiring;
+use crate::core::transducer::{Transducer, TransducerBuilder};
 use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};
-use crate::io::openfst::{self, CostArc, CostStates, TO_FINAL};
+use crate::io::openfst::{self, CostArc, CostStates};
 use crate::io::symbols::SymbolTable;
 
-/// First bytes of every file.
-const MAGIC: i32 = 2_125_659_606;
-/// Version of files of the type `vector`, and of the later one of `const`.
-const VERSION: i32 = 2;
-/// Version of files of the type `const` that are always aligned.
-const ALIGNED_VERSION: i32 = 1;
-/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type
-/// `const` are at multiples of 16 bytes.
-const INPUT_SYMBOLS: i32 = 1;
-const OUTPUT_SYMBOLS: i32 = 2;
-const ALIGNED: i32 = 4;
-const ALIGNMENT: usize = 16;
 /// Bits of the properties: the number of states is known, which is always true, and the machine can
 /// be changed, as in files of the type `vector`.
 const EXPANDED: u64 = 1;
 const MUTABLE: u64 = 2;
-
-/// Type of a cost in a file, which determines the sizes of arcs and states.
-#[derive(Clone, Copy, PartialEq)]
-enum Cost {
-    Single,
-    Double,
-}
-
-impl Cost {
-    /// Returns the number of bytes of a cost.
-    fn len(self) -> usize {
-        if self == Self::Single { 4 } else { 8 }
-    }
-
-    /// Returns the number of bytes of an arc of the type `vector`: two labels, the cost, and a
-    /// state.
-    fn arc(self) -> usize {
-        12 + self.len()
-    }
-
-    /// Returns the number of padding bytes after an arc of the type `const`, which is aligned as in
-    /// memory.
-    fn padding(self) -> usize {
-        self.len() - 4
-    }
-
-    /// Returns the number of bytes of a state of the type `vector` without its arcs.
-    fn state(self) -> usize {
-        8 + self.len()
-    }
-
-    /// Returns the number of bytes of a state of the type `const`.
-    fn const_state(self) -> usize {
-        16 + self.len()
-    }
-
-    fn read(self, bytes: &mut Bytes<'_>) -> Result<f32, Error> {
-        if self == Self::Single { bytes.f32() } else { bytes.f64_as_f32() }
-    }
-}
-
-/// Layout of states and arcs in a file.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Vector,
-    Const,
-    Compact(Compact),
-}
-
-impl Kind {
-    /// Returns the kind of a type's name.
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "vector" => return Some(Self::Vector),
-            "const" => return Some(Self::Const),
-            _ => {}
-        }
-        let (size, elements) = name.strip_prefix("compact")?.split_once('_')?;
-        let offset = match size {
-            "8" => 1,
-            "16" => 2,
-            "" | "32" => 4,
-            "64" => 8,
-            _ => return None,
-        };
-        let elements = match elements {
-            "string" => Elements::STRING,
-            "weighted_string" => Elements { cost: true, ..Elements::STRING },
-            "unweighted_acceptor" => Elements { dest: true, ..Elements::STRING },
-            "acceptor" => Elements { cost: true, dest: true, ..Elements::STRING },
-            "unweighted" => Elements { output: true, dest: true, ..Elements::STRING },
-            _ => return None,
-        };
-        Some(Self::Compact(Compact { offset, elements }))
-    }
-}
-
-/// A file of one of the types `compact_*`: an element for each arc and each final state; the latter
-/// have the label -1.
-#[derive(Clone, Copy, PartialEq)]
-struct Compact {
-    /// Number of bytes of the offset of a state's first element.
-    offset: usize,
-    elements: Elements,
-}
-
-/// The fields of an element in addition to its label. Without a destination, it is the only one of
-/// its state and leads to the next state.
-#[derive(Clone, Copy, PartialEq)]
-struct Elements {
-    output: bool,
-    cost: bool,
-    dest: bool,
-}
-
-impl Elements {
-    const STRING: Self = Self { output: false, cost: false, dest: false };
-
-    /// Returns the number of bytes, as in the C++ structure, in which a cost of 8 bytes is aligned.
-    fn len(self, cost: Cost) -> usize {
-        let labels = if self.output { 8 } else { 4 };
-        match (self.cost, self.dest) {
-            (false, false) => labels,
-            (false, true) => labels + 4,
-            (true, false) => labels + cost.padding() + cost.len(),
-            (true, true) => labels + 2 * cost.padding() + cost.len() + 4,
-        }
-    }
-
-    /// Reads label, output label, cost, and destination, which is the state after `state` if the
-    /// element has none.
-    fn read(self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(i32, i32, f32, i32), Error> {
-        let label = bytes.i32()?;
-        let output = if self.output { bytes.i32()? } else { label };
-        let mut weight = 0.0;
-        if self.cost {
-            bytes.skip(cost.padding())?;
-            weight = cost.read(bytes)?;
-        }
-        let dest = if self.dest { bytes.i32()? } else { state.saturating_add(1) };
-        if self.cost && self.dest {
-            bytes.skip(cost.padding())?;
-        }
-        Ok((label, output, weight, dest))
-    }
-}
 
 /// A transducer as stored in OpenFst's binary files: arcs, the semiring that their type names, and
 /// symbols.
 ///
 /// Files of the types `vector` and `const` are read and written, with arcs of the types `standard`
 /// and `log`; files of the types `compact_string`, `compact_weighted_string`, `compact_acceptor`,
-/// `compact_unweighted_acceptor` and `compact_unweighted`, with offsets of any size
-/// (`compact8_acceptor`), and arcs of the type `log64`, rounded to single precision, are read.
+/// `compact_unweighted_acceptor`, `compact_unweighted` and `const` with offsets of any size
+/// (`const8`, `compact8_acceptor`), `ngram`, `arc_lookahead`, `ilabel_lookahead` and
+/// `olabel_lookahead`, and arcs of the type `log64`, rounded to single precision, are read.
 /// States and costs are converted to k2's form as described at
 /// [`OpenFstText`](crate::io::OpenFstText). There are always auxiliary labels: in OpenFst,
 /// acceptors have output labels too, which are equal to the labels.
@@ -183,12 +60,15 @@ pub struct OpenFstBinary {
     pub input_symbols: Option<SymbolTable>,
     /// The symbols of the output labels.
     pub output_symbols: Option<SymbolTable>,
+    /// The labels that each state can reach, for look-ahead. States have the numbers of the file,
+    /// in which the start need not be state 0. It is not written.
+    pub label_reach: Option<LabelReach>,
 }
 
 impl OpenFstBinary {
     /// Creates a transducer in the tropical semiring without symbols.
     pub fn new(graph: Graph<Fsa>) -> Self {
-        Self { graph, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None }
+        Self { graph, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None, label_reach: None }
     }
 
     /// Returns `true` if a file begins like an OpenFst binary file.
@@ -202,22 +82,17 @@ impl OpenFstBinary {
     /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the
     /// offset of the error; errors of [`Error`] about arcs.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
-        let mut bytes = Bytes::new(file);
-        if bytes.i32()? != MAGIC {
-            return Err(bytes.error("not a file of OpenFst: it begins with another number"));
-        }
-        let header = Header::read(&mut bytes)?;
-        let mut symbols =
-            |bit| if header.flags & bit == 0 { Ok(None) } else { SymbolTable::read(&mut bytes).map(Some) };
-        let (input_symbols, output_symbols) = (symbols(INPUT_SYMBOLS)?, symbols(OUTPUT_SYMBOLS)?);
-        let mut made = Rows::default();
-        let num_states = match header.kind {
-            Kind::Vector => made.read_vector(&mut bytes, &header)?,
-            Kind::Const => made.read_const(&mut bytes, &header)?,
-            Kind::Compact(compact) => made.read_compact(&mut bytes, &header, compact)?,
-        };
-        let graph = made.finish(&bytes, header.start, num_states)?;
-        Ok(Self { graph, semiring: header.semiring, input_symbols, output_symbols })
+        let (mut input, mut rows) = (file, Rows::default());
+        let mut bytes = Bytes::new(&mut input, file.len());
+        let parts = read_states(&mut bytes, &mut rows)?;
+        let graph = graph_of(rows, &bytes, &parts)?;
+        Ok(Self {
+            graph,
+            semiring: parts.semiring,
+            input_symbols: parts.input_symbols,
+            output_symbols: parts.output_symbols,
+            label_reach: parts.label_reach,
+        })
     }
 
     /// Returns the file, of the type `vector`.
@@ -324,183 +199,128 @@ fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {
     out.extend(arc.dest.to_le_bytes());
 }
 
-/// Header of a file.
-struct Header {
-    kind: Kind,
+/// The parts of a file other than its states.
+struct Parts {
     semiring: Semiring,
-    cost: Cost,
-    flags: i32,
-    start: i64,
-    num_states: i64,
-    num_arcs: i64,
+    start: Option<u32>,
+    num_states: i32,
+    input_symbols: Option<SymbolTable>,
+    output_symbols: Option<SymbolTable>,
+    label_reach: Option<LabelReach>,
 }
 
-impl Header {
-    fn read(bytes: &mut Bytes<'_>) -> Result<Self, Error> {
-        let name = bytes.string()?;
-        let Some(kind) = Kind::named(&name) else { return Err(Error::FileType { found: name }) };
-        let name = bytes.string()?;
-        let (semiring, cost) = match &*name {
-            "standard" => (Semiring::Tropical, Cost::Single),
-            "log" => (Semiring::Log, Cost::Single),
-            "log64" => (Semiring::Log, Cost::Double),
-            _ => return Err(Error::ArcType { found: name }),
-        };
-        let version = bytes.i32()?;
-        let mut flags = bytes.i32()?;
-        match (version, kind) {
-            (VERSION, _) => {}
-            (ALIGNED_VERSION, Kind::Const | Kind::Compact(_)) => flags |= ALIGNED,
-            _ => return Err(bytes.error("the file is of an unknown version")),
+/// Reads a file; `sink` gets its states.
+fn read_states(bytes: &mut Bytes<'_>, sink: &mut impl Sink) -> Result<Parts, Error> {
+    let mut header = Header::read(bytes)?;
+    let (mut input_symbols, mut output_symbols) = read_symbols(bytes, header.flags)?;
+    let mut add_on = None;
+    if let Kind::AddOn(kind) = header.kind {
+        add_on = Some(kind);
+        if bytes.i32()? != reach::MAGIC {
+            return Err(bytes.error("a file inside another begins with another number"));
         }
-        let _properties = bytes.i64()?;
-        let (start, num_states, num_arcs) = (bytes.i64()?, bytes.i64()?, bytes.i64()?);
-        Ok(Self { kind, semiring, cost, flags, start, num_states, num_arcs })
+        header = Header::read(bytes)?;
+        let inner = read_symbols(bytes, header.flags)?;
+        input_symbols = inner.0.or(input_symbols);
+        output_symbols = inner.1.or(output_symbols);
     }
-
-    /// Skips to the first byte of states or arcs.
-    fn align(&self, bytes: &mut Bytes<'_>) -> Result<(), Error> {
-        if self.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) }
-    }
+    let num_states = match header.kind {
+        Kind::Vector => read_vector(bytes, &header, sink)?,
+        Kind::Const(len) => read_const(bytes, &header, len, sink)?,
+        Kind::Compact(compact) => read_compact(bytes, &header, compact, sink)?,
+        Kind::Ngram => read_ngram(bytes, &header, sink)?,
+        Kind::AddOn(_) => return Err(bytes.error("a file inside a file inside another")),
+    };
+    let label_reach = match add_on {
+        Some(add_on) => read_add_on(bytes, add_on, num_states)?,
+        None => None,
+    };
+    let start = match header.start {
+        -1 => None,
+        start => {
+            let known = u32::try_from(start).ok().filter(|&start| i64::from(start) < num_states.into());
+            Some(known.ok_or_else(|| bytes.error("the start is a state that is not there"))?)
+        }
+    };
+    Ok(Parts { semiring: header.semiring, start, num_states, input_symbols, output_symbols, label_reach })
 }
 
-/// Arcs and output labels read so far.
-#[derive(Default)]
-struct Rows {
-    arcs: Vec<Arc>,
-    aux_labels: Vec<i32>,
+/// Reads the symbols that the flags name. Tables that are equal are stored once.
+fn read_symbols(bytes: &mut Bytes<'_>, flags: i32) -> Result<(Option<SymbolTable>, Option<SymbolTable>), Error> {
+    let input = if flags & INPUT_SYMBOLS == 0 { None } else { Some(SymbolTable::read(bytes, None)?) };
+    let output = if flags & OUTPUT_SYMBOLS == 0 { None } else { Some(SymbolTable::read(bytes, input.as_ref())?) };
+    Ok((input, output))
 }
 
-impl Rows {
-    fn arc(&mut self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(), Error> {
-        let (label, aux_label, cost, dest) = (bytes.i32()?, bytes.i32()?, cost.read(bytes)?, bytes.i32()?);
-        if label < 0 || dest < 0 {
-            return Err(bytes.error("an arc with a label or a state below 0"));
-        }
-        self.arcs.push(Arc::new(state, dest, label, -cost));
-        self.aux_labels.push(aux_label);
-        Ok(())
+/// Returns the FSA of a file's arcs.
+fn graph_of(rows: Rows, bytes: &Bytes<'_>, parts: &Parts) -> Result<Graph<Fsa>, Error> {
+    let Rows { arcs, aux_labels } = rows;
+    if arcs.iter().any(|arc| arc.dest_state >= parts.num_states) {
+        return Err(bytes.error("an arc into a state that is not there"));
+    }
+    let Some(start) = parts.start else {
+        return Graph::new(Fsa::empty())
+            .with_graph_labels(GraphLabels::ClassPlusOne)
+            .with_aux_labels(Vec::<i32>::new());
+    };
+    let (fsa, order) = openfst::assemble(arcs, start.cast_signed(), parts.num_states - 1)?;
+    let graph = Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne);
+    graph.with_aux_labels(ragged_core::index_select(&aux_labels, &order, 0)?)
+}
+
+/// A transducer as a file stores it, in compact memory: large decoding graphs and n-gram models.
+///
+/// The file is read piece by piece, with the checks of [`OpenFstBinary`]. An n-gram model of
+/// OpenFst's type `ngram` takes 16 bytes a word and 24 a context.
+///
+/// ```
+/// use fsa::io::{OpenFstBinary, OpenFstText, TransducerFile};
+///
+/// let graph = OpenFstText::default().read("0 1 7 70 0.5\n1\n")?;
+/// let file = TransducerFile::read(&OpenFstBinary::new(graph).write()?)?;
+/// assert_eq!(file.transducer.arcs(0)[0].olabel, 70);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TransducerFile {
+    /// The transducer, with the states and labels of the file.
+    pub transducer: Transducer,
+    /// The symbols of the input labels.
+    pub input_symbols: Option<SymbolTable>,
+    /// The symbols of the output labels.
+    pub output_symbols: Option<SymbolTable>,
+    /// The labels that each state can reach, if the file is of a type for look-ahead.
+    pub label_reach: Option<LabelReach>,
+}
+
+impl TransducerFile {
+    /// Reads a file piece by piece.
+    ///
+    /// # Errors
+    /// [`Error::File`] with the path and an error of [`read`](Self::read).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Error::in_file(path.as_ref(), |mut file| {
+            let len = file.metadata().map_err(|error| Error::Unreadable { problem: error.to_string() })?.len();
+            let len = usize::try_from(len).map_err(|_| Error::TooLarge { what: Quantity::Arcs, size: len })?;
+            Self::read_pieces(&mut file, len)
+        })
     }
 
-    /// Adds the final cost of a state, whose arcs follow.
-    fn final_cost(&mut self, state: i32, cost: f32) {
-        if cost != f32::INFINITY {
-            self.arcs.push(Arc::new(state, TO_FINAL, FINAL, -cost));
-            self.aux_labels.push(FINAL);
-        }
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// As [`OpenFstBinary::read`].
+    pub fn read(mut file: &[u8]) -> Result<Self, Error> {
+        let len = file.len();
+        Self::read_pieces(&mut file, len)
     }
 
-    /// Reads states with their arcs, one after another; all that there are if their number is not
-    /// known.
-    fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
-        let most = match header.num_states {
-            -1 => i32::MAX,
-            number => Error::fit(Quantity::States, bytes.count(number, header.cost.state())?)?,
-        };
-        let mut state = 0;
-        while state < most && !(most == i32::MAX && bytes.at_end()) {
-            let cost = header.cost.read(bytes)?;
-            let num_arcs = bytes.i64()?;
-            for _ in 0..bytes.count(num_arcs, header.cost.arc())? {
-                self.arc(bytes, header.cost, state)?;
-            }
-            self.final_cost(state, cost);
-            state += 1;
-        }
-        Ok(state)
-    }
-
-    /// Reads all states, then all arcs.
-    fn read_const(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
-        header.align(bytes)?;
-        let num_states = bytes.count(header.num_states, header.cost.const_state())?;
-        let mut states = Vec::with_capacity(num_states);
-        let mut next = 0;
-        for _ in 0..num_states {
-            let (cost, first, num_arcs) = (header.cost.read(bytes)?, bytes.u32()?, bytes.u32()?);
-            let _epsilons = (bytes.u32()?, bytes.u32()?);
-            if i64::from(first) != next && num_arcs > 0 {
-                return Err(bytes.error("the arcs of a state do not follow those of the state before"));
-            }
-            next += i64::from(num_arcs);
-            states.push((cost, num_arcs));
-        }
-        header.align(bytes)?;
-        if next != header.num_arcs {
-            return Err(bytes.error("the states have not as many arcs as the file"));
-        }
-        bytes.count(next, header.cost.arc() + header.cost.padding())?;
-        for (state, (cost, num_arcs)) in (0..).zip(states) {
-            for _ in 0..num_arcs {
-                self.arc(bytes, header.cost, state)?;
-                bytes.skip(header.cost.padding())?;
-            }
-            self.final_cost(state, cost);
-        }
-        Error::fit(Quantity::States, num_states)
-    }
-
-    /// Reads the offset of each state's first element, if states may have any number of them, then
-    /// all elements.
-    fn read_compact(&mut self, bytes: &mut Bytes<'_>, header: &Header, compact: Compact) -> Result<i32, Error> {
-        let Compact { offset, elements } = compact;
-        let mut ends = Vec::new();
-        if elements.dest {
-            header.align(bytes)?;
-            let too_many = || bytes.error("a count that the file has no room for");
-            let num_offsets = header.num_states.checked_add(1).ok_or_else(too_many)?;
-            let num_offsets = bytes.count(num_offsets, offset)?;
-            let mut last = 0;
-            for state in 0..num_offsets {
-                let place = bytes.unsigned(offset)?;
-                if place < last || (state == 0 && place != 0) {
-                    return Err(bytes.error("the arcs of a state do not follow those of the state before"));
-                }
-                ends.extend((state > 0).then_some(place));
-                last = place;
-            }
-            header.align(bytes)?;
-            let last = i64::try_from(last).map_err(|_| bytes.error("a count that the file has no room for"))?;
-            bytes.count(last, elements.len(header.cost))?;
-        } else {
-            header.align(bytes)?;
-            let num_states = bytes.count(header.num_states, elements.len(header.cost))?;
-            ends.extend((1_u64..).take(num_states));
-        }
-        let mut at = 0;
-        for (state, &end) in (0..).zip(&ends) {
-            let mut final_cost = f32::INFINITY;
-            for _ in at..end {
-                let (label, output, cost, dest) = elements.read(bytes, header.cost, state)?;
-                match label {
-                    FINAL => final_cost = cost,
-                    _ if label < 0 || dest < 0 => return Err(bytes.error("an arc with a label or a state below 0")),
-                    _ => {
-                        self.arcs.push(Arc::new(state, dest, label, -cost));
-                        self.aux_labels.push(output);
-                    }
-                }
-            }
-            at = end;
-            self.final_cost(state, final_cost);
-        }
-        Error::fit(Quantity::States, ends.len())
-    }
-
-    fn finish(self, bytes: &Bytes<'_>, start: i64, num_states: i32) -> Result<Graph<Fsa>, Error> {
-        let Self { arcs, aux_labels } = self;
-        if arcs.iter().any(|arc| arc.dest_state >= num_states) {
-            return Err(bytes.error("an arc into a state that is not there"));
-        }
-        if start == -1 {
-            return Graph::new(Fsa::empty())
-                .with_graph_labels(GraphLabels::ClassPlusOne)
-                .with_aux_labels(Vec::<i32>::new());
-        }
-        let known = i32::try_from(start).ok().filter(|start| (0..num_states).contains(start));
-        let start = known.ok_or_else(|| bytes.error("the start is a state that is not there"))?;
-        let (fsa, order) = openfst::assemble(arcs, start, num_states - 1)?;
-        let graph = Graph::new(fsa).with_graph_labels(GraphLabels::ClassPlusOne);
-        graph.with_aux_labels(ragged_core::index_select(&aux_labels, &order, 0)?)
+    fn read_pieces(input: &mut dyn Read, len: usize) -> Result<Self, Error> {
+        let mut bytes = Bytes::new(input, len);
+        let mut builder = TransducerBuilder::default();
+        let Parts { semiring, start, input_symbols, output_symbols, label_reach, .. } =
+            read_states(&mut bytes, &mut builder)?;
+        Ok(Self { transducer: builder.finish(start, semiring)?, input_symbols, output_symbols, label_reach })
     }
 }

@@ -1,6 +1,5 @@
 //! Symbol tables: the symbols of labels.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc as Shared;
@@ -10,11 +9,15 @@ use crate::error::parse::ParseErrorKind;
 use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};
 use crate::io::cursor::Cursor;
+use crate::support::ids::number;
+use crate::support::symbols::Symbols;
 
 /// First bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;
 
-/// Symbols and their numbers, one to one, in the order in which they were added.
+/// Symbols and their numbers, one to one, in the order in which they were added. OpenFst gives the
+/// words that a relabelled transducer lacks one number, so a binary file can have a number, or a
+/// symbol, twice: the last symbol of a number and the first number of a symbol are then found.
 ///
 /// The text format is the one of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on
 /// each line. Numbers are labels: 0 is epsilon.
@@ -27,14 +30,12 @@ const MAGIC: i32 = 2_125_658_996;
 /// assert_eq!(words.to_string(), "<eps>\t0\nhello\t1\n");
 /// # Ok::<(), fsa::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// Clones share their symbols until one of them gets another.
+#[derive(Clone, Default)]
 pub struct SymbolTable {
     name: String,
-    symbols: Vec<(Shared<str>, i32)>,
-    by_symbol: HashMap<Shared<str>, i32>,
-    by_label: HashMap<i32, usize>,
-    /// Highest label, 0 without symbols.
-    highest: i32,
+    symbols: Shared<Symbols>,
 }
 
 impl SymbolTable {
@@ -50,28 +51,33 @@ impl SymbolTable {
 
     /// Returns the number of symbols.
     pub fn len(&self) -> usize {
-        self.symbols.len()
+        self.symbols.labels.len()
     }
 
     /// Returns `true` if there are no symbols.
     pub fn is_empty(&self) -> bool {
-        self.symbols.is_empty()
+        self.symbols.labels.is_empty()
     }
 
     /// Returns the symbol of a label.
     pub fn get(&self, label: i32) -> Option<&str> {
-        self.by_label.get(&label).map(|&at| &*self.symbols[at].0)
+        self.symbols.of_label(label).map(|at| self.symbols.text(at))
     }
 
     /// Returns the label of a symbol.
     #[doc(alias = "Find")]
     pub fn find(&self, symbol: &str) -> Option<i32> {
-        self.by_symbol.get(symbol).copied()
+        self.symbols.find(symbol).map(|at| self.symbols.labels[at as usize])
     }
 
     /// Returns the symbols with their labels, in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, i32)> {
-        self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
+        self.symbols.labels.iter().enumerate().map(|(at, &label)| (self.symbols.text(number(at)), label))
+    }
+
+    /// Returns the number of bytes in memory, which clones may share.
+    pub fn num_bytes(&self) -> usize {
+        self.symbols.bytes()
     }
 
     /// Returns `true` if both tables have the same symbols with the same labels, in any order.
@@ -99,12 +105,7 @@ impl SymbolTable {
         if let Some(what) = self.has(symbol, label) {
             return Err(Error::RepeatedSymbol { what, symbol: symbol.to_owned(), label });
         }
-        let symbol: Shared<str> = symbol.into();
-        self.highest = self.highest.max(label);
-        self.by_label.insert(label, self.symbols.len());
-        self.by_symbol.insert(Shared::clone(&symbol), label);
-        self.symbols.push((symbol, label));
-        Ok(())
+        Shared::make_mut(&mut self.symbols).add(symbol, label).map(|_| ())
     }
 
     /// Returns the label of a symbol, which gets the one after the highest if it has none; an empty
@@ -126,22 +127,23 @@ impl SymbolTable {
             return Ok(label);
         }
         let too_large = Error::TooLarge { what: Quantity::SymbolLabel, size: i32::MAX as u64 + 1 };
-        let label = self.highest.checked_add(1).ok_or(too_large)?;
+        let label = self.symbols.highest.checked_add(1).ok_or(too_large)?;
         self.add(symbol, label)?;
         Ok(label)
     }
 
     /// Returns the name of the part, symbol or label, that the table has already.
     fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
-        if self.by_symbol.contains_key(symbol) {
+        if self.symbols.find(symbol).is_some() {
             Some("a symbol")
         } else {
-            self.by_label.contains_key(&label).then_some("a label")
+            self.symbols.of_label(label).map(|_| "a label")
         }
     }
 
-    /// Reads a table from one of OpenFst's binary files.
-    pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Self, Error> {
+    /// Reads a table from one of OpenFst's binary files. It shares its symbols with `like` if they
+    /// are the same.
+    pub(super) fn read(bytes: &mut Bytes<'_>, like: Option<&Self>) -> Result<Self, Error> {
         if bytes.i32()? != MAGIC {
             return Err(bytes.error("a symbol table begins with another number"));
         }
@@ -149,17 +151,34 @@ impl SymbolTable {
         let _available_key = bytes.i64()?;
         let len = bytes.i64()?;
         // A symbol takes at least 12 bytes.
-        for _ in 0..bytes.count(len, 12)? {
-            let symbol = bytes.string()?;
-            let label = i32::try_from(bytes.i64()?).map_err(|_| bytes.error("a label of more than 32 bits"))?;
-            table.add(&symbol, label)?;
+        let len = bytes.count(len, 12)?;
+        let mut same = like.filter(|like| like.len() == len);
+        let mut symbols = Symbols::default();
+        if same.is_none() {
+            symbols.reserve(len);
         }
+        let mut symbol = String::new();
+        for at in 0..len {
+            symbol.clear();
+            bytes.string_into(&mut symbol)?;
+            let label = i32::try_from(bytes.i64()?).map_err(|_| bytes.error("a label of more than 32 bits"))?;
+            if let Some(like) = same {
+                if like.symbols.labels[at] == label && like.symbols.text(number(at)) == symbol {
+                    continue;
+                }
+                same = None;
+                symbols.reserve(len);
+                like.iter().take(at).try_for_each(|(symbol, label)| symbols.append(symbol, label).map(|_| ()))?;
+            }
+            symbols.append(&symbol, label)?;
+        }
+        table.symbols = same.map_or_else(|| Shared::new(symbols), |like| Shared::clone(&like.symbols));
         Ok(table)
     }
 
     /// Writes the table in the format of OpenFst's binary files.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        let available = self.symbols.iter().map(|(_, label)| i64::from(*label) + 1).max().unwrap_or(0);
+        let available = self.iter().map(|(_, label)| i64::from(label) + 1).max().unwrap_or(0);
         out.extend(MAGIC.to_le_bytes());
         string(out, &self.name)?;
         out.extend(available.to_le_bytes());
@@ -169,6 +188,21 @@ impl SymbolTable {
             out.extend(i64::from(label).to_le_bytes());
         }
         Ok(())
+    }
+}
+
+impl PartialEq for SymbolTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && (Shared::ptr_eq(&self.symbols, &other.symbols) || self.iter().eq(other.iter()))
+    }
+}
+
+impl Eq for SymbolTable {}
+
+impl fmt::Debug for SymbolTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SymbolTable {:?} ", self.name)?;
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

@@ -35,6 +35,14 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
+    /// Compare pending scores by the sums of both. Lattices have fewer states then, as Kaldi's do,
+    /// and paths keep their sums; but a path may get another path's division between graph and
+    /// network. `false` unless set.
+    pub compare_sums: bool,
+    /// Remove paths beyond the beam from the sets of states, too. Without it, sets are equal more
+    /// often, whatever it costs to come to them, so that lattices have fewer states, as Kaldi's do,
+    /// and more combinations of words beyond the beam. `true` unless set.
+    pub prune_sets: bool,
     /// If a limit ends the work below this share of the beam, the work is repeated with a smaller
     /// beam.
     pub retry_cutoff: f32,
@@ -47,7 +55,15 @@ pub struct DeterminizeOptions {
 
 impl Default for DeterminizeOptions {
     fn default() -> Self {
-        Self { beam: 10.0, delta: 1.0 / 1024.0, retry_cutoff: 0.5, limits: Limits::default(), max_arcs: None }
+        Self {
+            beam: 10.0,
+            delta: 1.0 / 1024.0,
+            compare_sums: false,
+            prune_sets: true,
+            retry_cutoff: 0.5,
+            limits: Limits::default(),
+            max_arcs: None,
+        }
     }
 }
 
@@ -55,6 +71,8 @@ setters! {
     DeterminizeOptions:
     beam, with_beam: f32, "With this beam.";
     delta, with_delta: f32, "With this difference of pending scores.";
+    compare_sums, with_compare_sums: bool, "With or without a comparison of sums only.";
+    prune_sets, with_prune_sets: bool, "With or without pruning of the sets of states.";
     retry_cutoff, with_retry_cutoff: f32, "With this share of the beam.";
     limits, with_limits: Limits, "With these limits.";
 }
@@ -210,6 +228,8 @@ struct Run<'a> {
     best: f64,
     beam: f32,
     delta: f64,
+    compare_sums: bool,
+    prune_sets: bool,
     max_bytes: usize,
     max_states: usize,
     max_arcs: usize,
@@ -243,6 +263,8 @@ impl<'a> Run<'a> {
             backward,
             beam,
             delta: f64::from(options.delta),
+            compare_sums: options.compare_sums,
+            prune_sets: options.prune_sets,
             max_bytes: options.limits.max_bytes.unwrap_or(MAX_BYTES),
             max_states: options.limits.states(),
             max_arcs: options.max_arcs.unwrap_or(usize::MAX),
@@ -360,12 +382,15 @@ impl<'a> Run<'a> {
 
     /// Returns `true` if both have the same states and strings, and nearly the same scores.
     fn same(&self, a: &[Element], b: &[Element]) -> bool {
-        a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| {
-                (a.state, a.string) == (b.state, b.string)
-                    && (a.graph - b.graph).abs() <= self.delta
-                    && (a.acoustic - b.acoustic).abs() <= self.delta
-            })
+        let near = |a: f64, b: f64| (a - b).abs() <= self.delta;
+        let equal = |a: &Element, b: &Element| {
+            if self.compare_sums {
+                near(a.score(), b.score())
+            } else {
+                near(a.graph, b.graph) && near(a.acoustic, b.acoustic)
+            }
+        };
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a.state, a.string) == (b.state, b.string) && equal(a, b))
     }
 
     /// Returns the state, and the string and scores of the arc, as an element.
@@ -397,7 +422,7 @@ impl<'a> Run<'a> {
     /// Returns the states that epsilons reach within the beam and that other arcs leave. There is
     /// at least one.
     fn follow_epsilons(&mut self, elements: &[Element], forward: f64) -> Result<Box<[Element]>, Error> {
-        let closed = self.closure(elements, forward, true)?;
+        let closed = self.closure(elements, forward, self.prune_sets)?;
         // If a set is exactly on the edge of the beam, rounding may leave nothing.
         if closed.is_empty() { self.closure(elements, forward, false) } else { Ok(closed) }
     }
@@ -457,7 +482,9 @@ impl<'a> Run<'a> {
             for arc in self.input.fsa.arc_range(element.state as usize) {
                 let word = self.input.arc(arc).label;
                 let dest = self.input.arc(arc).states().1;
-                if word != 0 && self.keeps(forward + element.score() + self.input.score(arc) + self.backward[dest]) {
+                let best = forward + element.score() + self.input.score(arc) + self.backward[dest];
+                let stays = if self.prune_sets { self.keeps(best) } else { best > f64::NEG_INFINITY };
+                if word != 0 && stays {
                     ways.push((word, self.step(element, arc)?));
                 }
             }
@@ -478,6 +505,9 @@ impl<'a> Run<'a> {
             let elements: Box<[_]> = group.iter().map(|(_, element)| *element).collect();
             let rest = |element: &Element| element.score() + self.backward[element.state as usize];
             let priority = forward + elements.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
+            if !self.keeps(priority) {
+                continue;
+            }
             self.num_elements += elements.len();
             let word = group[0].0;
             self.tasks.push(Task { priority, number: self.num_tasks, state, word, forward, elements });

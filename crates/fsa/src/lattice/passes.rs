@@ -41,6 +41,34 @@ impl Lattice {
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         Ok((if frames == 0 { 0.0 } else { labels as f64 / frames as f64 }, frames))
     }
+
+    /// Returns for each frame of lattice `i` the number of arcs that cross it.
+    ///
+    /// # Errors
+    /// If there is no such lattice.
+    #[doc(alias = "CompactLatticeDepthPerFrame")]
+    pub fn depth_per_frame(&self, i: usize) -> Result<Vec<usize>, Error> {
+        self.check_index(i)?;
+        let utterance = self.utterance(i);
+        let times = utterance.times();
+        // One more arc at its first frame, one less behind its last.
+        let mut changes = vec![0_isize; times.iter().copied().flatten().max().unwrap_or(0) + 1];
+        for (at, arc) in utterance.fsa.arcs().iter().enumerate() {
+            let Some(time) = times[arc.states().0] else { continue };
+            let end = time + utterance.alignment(at).len();
+            // Where paths disagree about a state's time, an arc may end behind the last frame.
+            let behind = end.min(changes.len() - 1);
+            changes[time] += 1;
+            changes[behind] -= 1;
+        }
+        changes.pop();
+        let mut depth = 0;
+        let sums = changes.into_iter().map(|change| {
+            depth += change;
+            usize::try_from(depth).unwrap_or(0)
+        });
+        Ok(sums.collect())
+    }
 }
 
 /// Returns the posterior of each arc of one lattice.

@@ -10,6 +10,7 @@ use crate::core::limits::Limits;
 use crate::error::{Error, Operation};
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
+use crate::lattice::determinize::DeterminizeOptions;
 use crate::support::ids::{id, index, narrow};
 
 /// A language model that scores words one after another.
@@ -111,7 +112,107 @@ impl LanguageModel for BackoffModel<'_> {
     }
 }
 
+/// The weighted sum of two models, such as a new one minus the one with which lattices were made. A
+/// word must be a word of both.
+///
+/// ```
+/// use fsa::graphs::{ArpaOptions, NgramModel};
+/// use fsa::io::SymbolTable;
+/// use fsa::lattice::{CombinedModels, LanguageModel};
+///
+/// let arpa = "\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n-0.25 </s>\n-1 hello\n\\end\\\n";
+/// let mut words = SymbolTable::default();
+/// let model =
+///     NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+/// let nothing = CombinedModels::new((&model, -1.0), (&model, 1.0));
+/// assert_eq!(nothing.end(LanguageModel::start(&nothing)), Some(0.0));
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[doc(alias = "ComposeDeterministicOnDemandFst")]
+#[doc(alias = "ScaleDeterministicOnDemandFst")]
+pub struct CombinedModels<'a, A, B> {
+    first: (&'a A, f32),
+    second: (&'a B, f32),
+}
+
+impl<'a, A: LanguageModel, B: LanguageModel> CombinedModels<'a, A, B> {
+    /// Creates a model of two, each with its factor.
+    pub fn new(first: (&'a A, f32), second: (&'a B, f32)) -> Self {
+        Self { first, second }
+    }
+
+    fn sum(&self, first: f64, second: f64) -> f64 {
+        f64::from(self.first.1) * first + f64::from(self.second.1) * second
+    }
+}
+
+impl<A: LanguageModel, B: LanguageModel> LanguageModel for CombinedModels<'_, A, B> {
+    type State = (A::State, B::State);
+
+    fn start(&self) -> Self::State {
+        (self.first.0.start(), self.second.0.start())
+    }
+
+    fn null_context(&self) -> Self::State {
+        (self.first.0.null_context(), self.second.0.null_context())
+    }
+
+    fn has_boundaries(&self) -> bool {
+        self.first.0.has_boundaries() && self.second.0.has_boundaries()
+    }
+
+    fn step(&self, state: Self::State, word: i32) -> Option<(Self::State, f64)> {
+        let (first, score) = self.first.0.step(state.0, word)?;
+        let (second, other) = self.second.0.step(state.1, word)?;
+        Some(((first, second), self.sum(score, other)))
+    }
+
+    fn end(&self, state: Self::State) -> Option<f64> {
+        Some(self.sum(self.first.0.end(state.0)?, self.second.0.end(state.1)?))
+    }
+}
+
 impl Lattice {
+    /// Adds `scale` times the scores of a language model, as [`rescore`](Self::rescore), and keeps
+    /// one path of each word sequence: the best one if graph scores are divided by `scale`. So for
+    /// a scale below 0, which removes scores, it is the path with the worst graph score, as in
+    /// Kaldi. Nothing changes at the scale 0.
+    ///
+    /// # Errors
+    /// As [`rescore`](Self::rescore) and [`determinize`](Self::determinize).
+    #[doc(alias = "lattice-lmrescore-const-arpa")]
+    pub fn rescore_best<M: LanguageModel>(&self, model: &M, scale: f32, limits: Limits) -> Result<Self, Error> {
+        self.best_of_words(scale, limits, |lattice| lattice.rescore(model, 1.0, limits))
+    }
+
+    /// Adds `scale` times the scores of a grammar, as [`compose`](Self::compose), and keeps one
+    /// path of each word sequence, as [`rescore_best`](Self::rescore_best): with the best of the
+    /// grammar's ways to back off.
+    ///
+    /// # Errors
+    /// As [`compose`](Self::compose) and [`determinize`](Self::determinize).
+    #[doc(alias = "lattice-lmrescore")]
+    pub fn compose_best(&self, grammar: &Graph<Fsa>, scale: f32, limits: Limits) -> Result<Self, Error> {
+        self.best_of_words(scale, limits, |lattice| lattice.compose(grammar, limits))
+    }
+
+    /// Adds `scale` times the scores that `add` adds; for either sign of the scale the best path
+    /// through the model is kept.
+    fn best_of_words(
+        &self,
+        scale: f32,
+        limits: Limits,
+        add: impl FnOnce(Self) -> Result<Self, Error>,
+    ) -> Result<Self, Error> {
+        if scale == 0.0 {
+            return Ok(self.clone());
+        }
+        let limits = Limits { max_bytes: Some(limits.bytes()), ..limits };
+        let everything = DeterminizeOptions::default().with_beam(f32::INFINITY).with_limits(limits);
+        add(self.scale(1.0 / scale, 1.0)?)?.determinize(&everything)?.0.scale(scale, 1.0)
+    }
+
     /// Adds `scale` times the scores of a language model to the graph scores. A scale of -1 removes
     /// the scores of the model with which a lattice was made; interpolation is two calls, with
     /// weights that sum to 1. Paths with words that the model does not have are left out.

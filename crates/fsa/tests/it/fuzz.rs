@@ -3,9 +3,14 @@
 
 use std::fmt::Debug;
 
-use fsa::graphs::{ArpaOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence};
-use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use fsa::{EPSILON, Fsa, Fsas, Graph};
+use fsa::graphs::{
+    ArpaOptions, ConstArpa, ConstArpaForm, ConstArpaOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
+    Silence,
+};
+use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable, TransducerFile};
+use fsa::lattice::LanguageModel;
+use fsa::on_demand::{Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon};
+use fsa::{EPSILON, Fsa, Fsas, Graph, LabelReach, Limits};
 use kaldera_fuzz::fuzz;
 
 /// Nothing is made that the input has no bytes for: `number` of what is named by it may at most be
@@ -24,6 +29,7 @@ fn same<T: PartialEq + Debug>(once: &T, again: &T) {
 #[test]
 fn openfst_binary() {
     fuzz!("fst", |bytes| {
+        transducer_file(bytes);
         let Ok(file) = OpenFstBinary::read(bytes) else { return };
         in_proportion(file.graph.fsas().num_arcs() + file.graph.fsas().num_states(), 1, bytes);
         let written = file.write().expect("what was read can be written");
@@ -33,6 +39,23 @@ fn openfst_binary() {
         same(&constant.expect("what was written can be read"), &again);
         same(&(&again.input_symbols, &again.output_symbols), &(&file.input_symbols, &file.output_symbols));
     });
+}
+
+/// Reads a file as a transducer and composes it with itself.
+fn transducer_file(bytes: &[u8]) {
+    let Ok(file) = TransducerFile::read(bytes) else { return };
+    let it = file.transducer;
+    in_proportion(it.num_arcs() + it.num_states(), 1, bytes);
+    in_proportion(file.label_reach.as_ref().map_or(0, LabelReach::num_bytes), 2, bytes);
+    let limits = Limits::default().with_max_bytes(1 << 16);
+    let lexicon = match file.label_reach {
+        Some(reach) => LookAheadLexicon::new(it.clone(), reach),
+        None => LookAheadLexicon::with_reach(it.clone(), limits),
+    };
+    let (Ok(lexicon), Ok(grammar)) = (lexicon, LookAheadGrammar::new(it)) else { return };
+    let graph = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default().with_cache_bytes(0));
+    // A limit may come of it.
+    _ = graph.compose(limits);
 }
 
 /// Text that was read, printed and read.
@@ -117,6 +140,36 @@ fn arpa() {
             if let Ok(grammar) = model.to_fsa(EPSILON) {
                 in_proportion(grammar.num_arcs(), 2, bytes);
             }
+        }
+    });
+}
+
+#[test]
+fn const_arpa() {
+    /// Bytes that a printed n-gram takes at most, for the 8 bytes of its entry.
+    const PRINTED: usize = 32;
+    let options = ConstArpaOptions::new(1, 2).with_limits(Limits::default().with_max_bytes(1 << 20));
+    fuzz!("const_arpa", |bytes| {
+        // Damage of text, and of the binary files.
+        let made = ConstArpa::from_arpa(bytes, &options.with_max_distance(9), &mut |_, _| {});
+        for model in [made, ConstArpa::from_bytes(bytes.to_vec())].into_iter().flatten() {
+            let mut states = vec![model.start(), model.null_context()];
+            for at in 0..20 {
+                let Some(&state) = states.get(at) else { break };
+                let _ = model.end(state);
+                states.extend((-1..9).filter_map(|word| model.step(state, word)).map(|(next, _)| next));
+            }
+            for form in [ConstArpaForm::Named, ConstArpaForm::Old] {
+                let written = model.to_bytes(form).expect("a small model");
+                let again = ConstArpa::from_bytes(written.clone()).expect("what was written can be read");
+                assert_eq!(again.to_bytes(form).expect("once more"), written);
+                if ConstArpa::is_one(model.as_bytes()) == (form == ConstArpaForm::Named) {
+                    assert_eq!(model.as_bytes(), written);
+                }
+            }
+            let mut printed = Vec::new();
+            model.write_arpa(&mut printed).expect("into memory");
+            in_proportion(printed.len(), PRINTED, model.as_bytes());
         }
     });
 }

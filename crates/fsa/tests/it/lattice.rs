@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fsa::lattice::{
-    AlignWordsOptions, BackoffModel, DeterminizeOptions, LabelRole, LabelRoles, LanguageModel, Lattice, LatticeBuilder,
-    MbrOptions, Stretch, WordBoundaries, WordTokens, WordsAtEnds,
+    AlignWordsOptions, BackoffModel, CombinedModels, DeterminizeOptions, LabelRole, LabelRoles, LanguageModel, Lattice,
+    LatticeBuilder, MbrOptions, PrunedRescoreOptions, Stretch, WordBoundaries, WordTokens, WordsAtEnds,
 };
 use fsa::{Error, Limits};
 use proptest::prelude::*;
@@ -529,6 +529,41 @@ proptest! {
         let back = made.rescore(&Bigrams, -scale, Limits::default()).unwrap();
         let expected = paths(&lattice, 0).into_iter().filter(|path| !path.0.contains(&3)).collect();
         prop_assert_eq!(sorted(paths(&back, 0)), sorted(expected));
+    }
+
+    #[test]
+    fn rescoring_keeps_the_best_path_of_the_scaled_graph_scores(lattice in lattice(), half in prop::sample::select(vec![-2, -1, 1, 2])) {
+        let scale = half as f32 / 2.0;
+        let made = paths(&lattice.rescore_best(&Bigrams, scale, Limits::default()).unwrap(), 0);
+        let mut expected: BTreeMap<Vec<i32>, f64> = BTreeMap::new();
+        for path in paths(&lattice, 0).into_iter().filter(|path| !path.0.contains(&3)) {
+            let key = path.2 / f64::from(scale) + path.3;
+            let best = expected.entry(path.0).or_insert(f64::NEG_INFINITY);
+            *best = best.max(key);
+        }
+        prop_assert_eq!(made.len(), expected.len());
+        for path in made {
+            let key = (path.2 - f64::from(scale) * sentence(&path.0)) / f64::from(scale) + path.3;
+            prop_assert!(near(key, expected[&path.0]), "{:?} {:?}", path, expected);
+        }
+    }
+
+    #[test]
+    fn pruned_rescoring_without_a_beam_is_rescoring(lattice in lattice(), growth in 0.5_f32..3.0) {
+        let model = CombinedModels::new((&Bigrams, -0.5), (&Bigrams, 1.5));
+        let options = PrunedRescoreOptions::default().with_growth_ratio(growth);
+        let all = options.with_beam(f32::INFINITY).with_max_arcs(usize::MAX);
+        let made = lattice.rescore_pruned(&model, &all).unwrap();
+        let expected = lattice.rescore(&Bigrams, 1.0, Limits::default()).unwrap();
+        let sorted = |mut paths: Vec<Path>| { paths.sort_by(|a, b| a.partial_cmp(b).unwrap()); paths };
+        let expected = sorted(paths(&expected, 0));
+        prop_assert_eq!(sorted(paths(&made, 0)), expected.clone());
+        // With a beam, or a limit of arcs, some of these paths are left, if there is any.
+        for options in [options.with_beam(0.5), options.with_max_arcs(1)] {
+            let some = paths(&lattice.rescore_pruned(&model, &options).unwrap(), 0);
+            prop_assert_eq!(some.is_empty(), expected.is_empty());
+            prop_assert!(some.iter().all(|path| expected.contains(path)));
+        }
     }
 }
 

@@ -15,6 +15,10 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Io(#[from] kaldera::io::Error),
     #[error(transparent)]
+    Online(#[from] kaldera::Error),
+    #[error(transparent)]
+    Ivector(#[from] kaldera::ivector::Error),
+    #[error(transparent)]
     Feat(#[from] kaldera::feat::Error),
     #[error(transparent)]
     Fsa(#[from] kaldera::fsa::Error),
@@ -59,6 +63,6 @@ pub(crate) enum Failure {
 impl Failure {
     /// Returns `true` if the only error is that the reader of the output is gone.
     pub(crate) fn is_broken_pipe(&self) -> bool {
-        matches!(self, Failure::Io(error) if error.is_broken_pipe())
+        matches!(self, Failure::Io(error) | Failure::Online(kaldera::Error::Io(error)) if error.is_broken_pipe())
     }
 }

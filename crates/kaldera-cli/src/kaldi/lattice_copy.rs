@@ -1,4 +1,5 @@
-//! `lattice-copy` and `lattice-scale`: lattices unchanged, or with other costs.
+//! `lattice-copy`, `lattice-copy-backoff`, `lattice-scale` and `lattice-add-penalty`: lattices
+//! unchanged, or with other costs.
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -6,10 +7,11 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::Holder;
 use kaldera::io::lattice::{CompactLattice, Lattice};
-use kaldera::io::table::{SequentialReader, TableWriter};
+use kaldera::io::table::{RandomAccessReader, SequentialReader, TableWriter};
 use tracing::info;
 
 use crate::kaldi::Failure;
+use crate::kaldi::driver::map_table;
 use crate::kaldi::lattices::{
     acoustic_scale, read_text, register_acoustic_scale, register_inv_acoustic_scale, register_write_compact,
 };
@@ -19,6 +21,14 @@ pub(super) const COPY: Tool = Tool { name: "lattice-copy", about: "Copy lattices
 pub(super) const SCALE: Tool =
     Tool { name: "lattice-scale", about: "Multiply the costs of lattices, or mix them", run: scale };
 
+pub(super) const BACKOFF: Tool = Tool {
+    name: "lattice-copy-backoff",
+    about: "Copy lattices, from a second archive where it has them",
+    run: backoff,
+};
+pub(super) const PENALTY: Tool =
+    Tool { name: "lattice-add-penalty", about: "Add a cost to each word of lattices", run: penalty };
+
 const COPY_USAGE: &str = "Copies lattices, and changes their form: text or binary, compact or not.
 Usage: lattice-copy [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-copy --write-compact=false ark:1.lats ark,t:text.lats";
@@ -27,6 +37,14 @@ const SCALE_USAGE: &str =
     "Multiplies the costs of lattices. The output has the scaled costs, while many other programs scale only internally.
 Usage: lattice-scale [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-scale --lm-scale=0.0 ark:1.lats ark:scaled.lats";
+
+const BACKOFF_USAGE: &str = "Copies lattices of the second archive, and of the first for keys that are not there.
+Usage: lattice-copy-backoff [options] <lattice-rspecifier1> <lattice-rspecifier2> <lattice-wspecifier>
+For example: lattice-copy-backoff ark:complete.lats ark:better.lats ark:out.lats";
+
+const PENALTY_USAGE: &str = "Adds a cost to the graph costs of each word of lattices.
+Usage: lattice-add-penalty [options] <lattice-rspecifier> <lattice-wspecifier>
+For example: lattice-add-penalty --word-ins-penalty=1.0 ark:1.lats ark:2.lats";
 
 struct CopyOptions {
     write_compact: bool,
@@ -93,6 +111,41 @@ impl OptionSet for ScaleOptions {
             "Fraction of the graph costs that is added to the acoustic costs",
         );
     }
+}
+
+struct PenaltyOptions {
+    word_ins_penalty: f32,
+}
+
+impl OptionSet for PenaltyOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("word-ins-penalty", &mut self.word_ins_penalty, "Cost of a word");
+    }
+}
+
+fn penalty(call: Call<'_>) -> ExitCode {
+    let options = PenaltyOptions { word_ins_penalty: 0.0 };
+    super::run(PENALTY.name, PENALTY_USAGE, call, options, |options, [input, output]| {
+        let cost = options.word_ins_penalty;
+        let written = change::<CompactLattice>(&input, &output, |_| true, |lattice| lattice.add_to_words(cost))?;
+        Ok(written > 0)
+    })
+}
+
+fn backoff(call: Call<'_>) -> ExitCode {
+    super::run(BACKOFF.name, BACKOFF_USAGE, call, super::NoOptions, |_, [first, second, output]| {
+        let mut better = RandomAccessReader::<CompactLattice>::open(&second)?;
+        let mut absent = 0_u64;
+        let counts = map_table(&first, &output, |key, lattice: CompactLattice| {
+            if better.has_key(key)? {
+                return Ok(Some(better.value(key)?.clone()));
+            }
+            absent += 1;
+            Ok(Some(lattice))
+        })?;
+        info!("{} lattices written, {absent} of them of the first archive", counts.done);
+        Ok(counts.any_done())
+    })
 }
 
 fn copy(call: Call<'_>) -> ExitCode {

@@ -1,11 +1,12 @@
-//! `lattice-arc-post` and `lattice-depth`: posteriors of arcs, and the number of parallel arcs.
+//! `lattice-arc-post`, `lattice-depth` and `lattice-depth-per-frame`: posteriors of arcs, and the
+//! number of parallel arcs.
 
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::fsa::lattice::Lattice;
 use kaldera::io::lattice::CompactLattice;
-use kaldera::io::table::SequentialReader;
+use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::io::transition_model::TransitionModel;
 use kaldera::io::wxfilename::Output;
 use kaldera::matrix::codec::push_number;
@@ -19,6 +20,9 @@ pub(super) const ARC_POST: Tool =
 pub(super) const DEPTH: Tool =
     Tool { name: "lattice-depth", about: "Average number of arcs per frame of lattices", run: depth };
 
+pub(super) const DEPTH_PER_FRAME: Tool =
+    Tool { name: "lattice-depth-per-frame", about: "Number of arcs that cross each frame of lattices", run: depths };
+
 const ARC_POST_USAGE: &str =
     "Writes a line for each arc: key, first frame, number of frames, posterior, word, separated by
 tabs. The times of words are exact only if lattices are aligned with words. With a model, the phones
@@ -29,6 +33,11 @@ For example: lattice-arc-post --acoustic-scale=0.1 ark:1.lats post.txt";
 const DEPTH_USAGE: &str = "Writes the depth of each lattice: the average number of arcs that cross a frame.
 Usage: lattice-depth [options] <lattice-rspecifier> [<depth-wspecifier>]
 For example: lattice-depth ark:1.lats ark,t:-";
+
+const DEPTHS_USAGE: &str =
+    "Writes for each lattice the number of arcs that cross each frame, and the lattices unchanged.
+Usage: lattice-depth-per-frame [options] <lattice-rspecifier> <depth-wspecifier> [<lattice-wspecifier>]
+For example: lattice-depth-per-frame ark:1.lats ark,t:-";
 
 struct Options {
     scales: Scales,
@@ -133,6 +142,29 @@ fn depth(call: Call<'_>) -> ExitCode {
         let mean = labels / all.max(1) as f64;
         info!("Done {done} lattices.");
         info!("Overall density is {mean} over {all} frames.");
+        Ok(done > 0)
+    })
+}
+
+fn depths(call: Call<'_>) -> ExitCode {
+    super::run_with_outputs(DEPTH_PER_FRAME.name, DEPTHS_USAGE, call, super::NoOptions, (2..=3, 1), |_, plain| {
+        let reader = SequentialReader::<CompactLattice>::open(&plain[0])?;
+        let mut depths = TableWriter::<Vec<i32>>::open(&plain[1])?;
+        let mut lattices = super::open_if_given::<CompactLattice>(plain.get(2).map_or("", String::as_str))?;
+        let mut done = 0_u64;
+        for entry in reader {
+            let (key, compact) = entry?;
+            let own = told(&key, Lattice::try_from(&compact).and_then(|lattice| lattice.depth_per_frame(0)));
+            let Some(own) = own else { continue };
+            depths.write(&key, &own.into_iter().map(i32::try_from).collect::<Result<Vec<_>, _>>()?)?;
+            if let Some(writer) = &mut lattices {
+                writer.write(&key, &compact)?;
+            }
+            done += 1;
+        }
+        depths.close()?;
+        super::close_if_given(lattices)?;
+        info!("depths of {done} lattices written");
         Ok(done > 0)
     })
 }

@@ -1,5 +1,5 @@
-//! `lattice-prune`, `lattice-determinize-pruned` and `lattice-union`: smaller lattices, and larger
-//! ones.
+//! `lattice-prune`, `lattice-determinize-pruned`, `lattice-determinize` and `lattice-union`:
+//! smaller lattices, and larger ones.
 
 use std::process::ExitCode;
 
@@ -24,6 +24,8 @@ pub(super) const DETERMINIZE: Tool = Tool {
     about: "Keep the best path of each word sequence within a beam",
     run: determinize,
 };
+pub(super) const DETERMINIZE_WHOLE: Tool =
+    Tool { name: "lattice-determinize", about: "Keep the best path of each word sequence", run: determinize_whole };
 pub(super) const UNION: Tool =
     Tool { name: "lattice-union", about: "Unite the lattices of two archives, and determinize", run: union };
 
@@ -35,6 +37,10 @@ const DETERMINIZE_USAGE: &str =
     "Determinizes lattices: each word sequence within a beam keeps its best path, and its alignment.
 Usage: lattice-determinize-pruned [options] <lattice-rspecifier> <lattice-wspecifier>
 For example: lattice-determinize-pruned --acoustic-scale=0.1 --beam=6.0 ark:in.lats ark:det.lats";
+
+const WHOLE_USAGE: &str = "Determinizes lattices: each word sequence keeps its best path, and its alignment.
+Usage: lattice-determinize [options] <lattice-rspecifier> <lattice-wspecifier>
+For example: lattice-determinize --acoustic-scale=0.1 ark:in.lats ark:det.lats";
 
 const UNION_USAGE: &str =
     "Computes the union of the lattices with the same key in two archives, and determinizes the result.
@@ -211,6 +217,82 @@ fn determinize(call: Call<'_>) -> ExitCode {
         })?;
         counts.log("determinized", "lattices");
         info!("{narrowed} of them with a narrower beam");
+        Ok(counts.any_done())
+    })
+}
+
+struct WholeOptions {
+    acoustic_scale: f32,
+    beam: f32,
+    delta: f32,
+    prune: bool,
+    max_mem: i32,
+    max_loop: i32,
+    beam_ratio: f32,
+    num_loops: i32,
+    minimize: bool,
+}
+
+impl Default for WholeOptions {
+    fn default() -> Self {
+        let DeterminizeOptions { beam, delta, .. } = DeterminizeOptions::default();
+        Self {
+            acoustic_scale: 1.0,
+            beam,
+            delta,
+            prune: false,
+            max_mem: 50_000_000,
+            max_loop: 500_000,
+            beam_ratio: 0.9,
+            num_loops: 20,
+            minimize: false,
+        }
+    }
+}
+
+impl OptionSet for WholeOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        const NO_EFFECT: &str = "Accepted for compatibility with Kaldi; has no effect";
+        register_acoustic_scale(registry, &mut self.acoustic_scale);
+        register_beam(registry, &mut self.beam);
+        registry.add("delta", &mut self.delta, "Tolerance for the comparison of costs");
+        registry.add("prune", &mut self.prune, "Prune the result by --beam");
+        registry.add(
+            "max-mem",
+            &mut self.max_mem,
+            "Memory limit of a lattice in bytes; 0 for half of the memory. A beam is used at the limit",
+        );
+        registry.add("max-loop", &mut self.max_loop, NO_EFFECT);
+        registry.add("beam-ratio", &mut self.beam_ratio, NO_EFFECT);
+        registry.add("num-loops", &mut self.num_loops, NO_EFFECT);
+        registry.add(
+            "minimize",
+            &mut self.minimize,
+            "Not supported: lattices are not minimized, and a warning is logged",
+        );
+    }
+}
+
+fn determinize_whole(call: Call<'_>) -> ExitCode {
+    let tool = DETERMINIZE_WHOLE.name;
+    super::run(tool, WHOLE_USAGE, call, WholeOptions::default(), |options, [input, output]| {
+        check_invertible("acoustic-scale", options.acoustic_scale)?;
+        if options.minimize {
+            warn!("--minimize=true: lattices are determinized, and not minimized");
+        }
+        let bytes = usize::try_from(options.max_mem).ok().filter(|&bytes| bytes > 0);
+        let det = DeterminizeOptions::default()
+            .with_beam(f32::INFINITY)
+            .with_delta(options.delta)
+            .with_limits(Limits::default().with_max_bytes(bytes.unwrap_or_else(Limits::half_of_memory)));
+        let counts = map_scaled(&input, &output, true, options.acoustic_scale, |key, lattice| {
+            let (made, beams) = told(key, lattice.determinize(&det))?;
+            if beams.first().is_some_and(|beam| beam.is_finite()) {
+                warn!("{key}: the limit of memory makes a beam of {}", beams[0]);
+            }
+            if options.prune { told(key, made.prune(options.beam)) } else { Some(made) }
+        })?;
+        counts.log("determinized", "lattices");
         Ok(counts.any_done())
     })
 }

@@ -27,7 +27,6 @@ use crate::native::operation::{Inputs, OperationTool, refuse_overwriting};
 const DRAW: &str = "draw";
 
 /// The result of an operation.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum FstOutput {
     /// An FST, to be written with the tables of the operation.
     Fst(Graph<Fsa>),

@@ -62,7 +62,17 @@ fn lines(bench: &Bench) -> Vec<String> {
             "lattice-align-words" => "types mdl ark:lats ark:out",
             "lattice-align-words-lexicon" => "align mdl ark:lats ark:out",
             "compute-wer" | "compute-wer-bootci" => "ark:ints ark:ints",
+            "ali-to-phones" => "mdl ark:ints ark:out",
+            "align-text" => "ark:ints ark:ints ark:out",
+            "apply-cmvn-online" => "global.stats ark:x.ark ark:out",
+            "arpa-to-const-arpa" => "--bos-symbol=1 --eos-symbol=2 int.arpa G.carpa",
             "lattice-lmrescore" => "ark:lats g.fst ark:out",
+            "lattice-lmrescore-const-arpa" => "ark:lats int.carpa ark:out",
+            "lattice-lmrescore-pruned" => "--add-const-arpa=true g.fst int.carpa ark:lats ark:out",
+            "lattice-to-phone-lattice" => "mdl ark:lats ark:out",
+            "linear-to-nbest" => "ark:ints ark:ints \"\" \"\" ark:out",
+            "lattice-compose" => "ark:lats g.fst ark:out",
+            "lattice-combine" | "lattice-copy-backoff" | "lattice-interp" => "ark:lats ark:lats ark:out",
             "lattice-oracle" => "ark:lats ark:ints ark:out",
             "lattice-union" => "ark:lats ark:lats ark:out",
             name if name.starts_with("lattice-") || name.starts_with("nbest-") => "ark:lats ark:out",
@@ -78,6 +88,9 @@ fn lines(bench: &Bench) -> Vec<String> {
     fs::write(bench.path("ints"), "a 1 2 3\n").unwrap();
     fs::write(bench.path("g.txt"), "0 0 1 1 0.5\n0\n").unwrap();
     bench.shell("\"$K\" fst convert g.txt g.fst").with(0);
+    bench.shell("\"$K\" compute-cmvn-stats ark:x.ark global.stats").with(0);
+    fs::write(bench.path("int.arpa"), "\\data\\\nngram 1=2\n\n\\1-grams:\n-1 1\n-1 2\n\n\\end\\\n").unwrap();
+    bench.shell("\"$K\" arpa-to-const-arpa --bos-symbol=1 --eos-symbol=2 int.arpa int.carpa").with(0);
     fs::write(bench.path("types"), "1 nonword\n2 singleton\n").unwrap();
     fs::write(bench.path("align"), "0 0 1\n1 1 2\n").unwrap();
     fs::write(bench.path("mdl"), MODEL).unwrap();

@@ -9,6 +9,7 @@ mod fst;
 mod fst_graphs;
 mod fst_tables;
 mod inputs;
+mod ivectors;
 mod kaldi_programs;
 mod kaldi_tables;
 mod lattices;
@@ -28,6 +29,7 @@ mod realset;
 #[cfg(unix)]
 mod recipe;
 mod recognition;
+mod rescoring;
 #[cfg(feature = "digits")]
 mod word_times;
 mod words_of_models;

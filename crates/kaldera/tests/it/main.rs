@@ -2,6 +2,7 @@
 
 mod first_steps;
 mod fuzz;
+mod ivectors;
 mod live;
 mod papers;
 mod pipeline;

@@ -11,6 +11,8 @@ use std::f64::consts::TAU;
 use kaldera_base::simd::Simd;
 use num_complex::Complex;
 
+use crate::spectrum::split_radix::SplitRadix;
+
 /// Returns the radices of a transform of `n` values, from 1 on: 4, and primes.
 pub(crate) fn factors(mut n: usize) -> Vec<usize> {
     let mut factors = Vec::new();
@@ -44,6 +46,8 @@ pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
     steps: Vec<Step>,
+    /// In place of the steps: the transform that rounds as Kaldi does.
+    as_kaldi: Option<SplitRadix>,
     /// For k = 1 .. N/4 (inclusive): the rows of the results k and N/2 - k, and e^(-2πi k/N).
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
@@ -83,15 +87,28 @@ impl LaneFft {
             2 * at
         };
         let pairs = (1..=half / 2).map(|k| (position(k), position(half - k), turn(k, 2 * half))).collect();
-        Self { half, steps, pairs }
+        Self { half, steps, as_kaldi: None, pairs }
+    }
+
+    /// Creates the transform of 2 * `half` values with Kaldi's rounding; `half` is a power of 2.
+    pub(crate) fn as_kaldi(half: usize) -> Self {
+        let log = half.ilog2() as usize;
+        let position = |k: usize| 2 * SplitRadix::position(k, log);
+        let pair = |(k, turn)| (position(k), position(half - k), turn);
+        let pairs = (1..).zip(SplitRadix::turns(2 * half)).map(pair).collect();
+        Self { half, steps: Vec::new(), as_kaldi: Some(SplitRadix::new(log)), pairs }
     }
 
     /// Computes the complex transform in place: even rows are real parts, odd ones imaginary. The
     /// results are in the order of `pairs`.
     #[inline(always)]
     pub(crate) fn transform<S: Simd>(&self, s: S, rows: &mut [S::F32]) {
+        let rows = rows.as_chunks_mut::<2>().0;
+        if let Some(split) = &self.as_kaldi {
+            return split.transform(s, rows);
+        }
         for step in &self.steps {
-            step.apply(s, rows.as_chunks_mut::<2>().0);
+            step.apply(s, rows);
         }
     }
 
@@ -103,9 +120,12 @@ impl LaneFft {
         power[0] = square(s.add(re, im));
         power[self.half] = square(s.sub(re, im));
         for (k, pair) in (1..).zip(&self.pairs) {
-            let [x, y] = twice_the_spectrum(s, pair, rows);
-            power[k] = power_of_twice(s, x);
-            power[self.half - k] = power_of_twice(s, y);
+            let [x, y] = twice_the_spectrum(s, pair, rows, self.as_kaldi.is_none());
+            let [x, y] = match self.as_kaldi {
+                Some(_) => [x, y].map(|x| s.mul(s.splat(0.25), s.add(square(x[0]), square(x[1])))),
+                None => [power_of_twice(s, x), power_of_twice(s, y)],
+            };
+            (power[k], power[self.half - k]) = (x, y);
         }
     }
 
@@ -118,7 +138,7 @@ impl LaneFft {
         out[1] = s.sub(re, im);
         let half = s.splat(0.5);
         for (k, pair) in (1..).zip(&self.pairs) {
-            let [x, y] = twice_the_spectrum(s, pair, rows);
+            let [x, y] = twice_the_spectrum(s, pair, rows, self.as_kaldi.is_none());
             for (k, [re, im], sign) in [(self.half - k, y, -0.5), (k, x, 0.5)] {
                 out[2 * k] = s.mul(half, re);
                 out[2 * k + 1] = s.mul(s.splat(sign), im);
@@ -152,11 +172,12 @@ fn twice_the_spectrum<S: Simd>(
     s: S,
     &(at, partner, w): &(usize, usize, Complex<f32>),
     rows: &[S::F32],
+    fused: bool,
 ) -> [[S::F32; 2]; 2] {
     let (a, b) = ([rows[at], rows[at + 1]], [rows[partner], rows[partner + 1]]);
     let e = [s.add(a[0], b[0]), s.sub(a[1], b[1])];
     let o = [s.add(a[1], b[1]), s.sub(b[0], a[0])];
-    let t = turned(s, o, w);
+    let t = if fused { turned(s, o, w) } else { turned_unfused(s, o, w) };
     [add(s, e, t), sub(s, e, t)]
 }
 
@@ -180,6 +201,12 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 fn turned<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
     let w = [s.splat(w.re), s.splat(w.im)];
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
+}
+
+#[inline(always)]
+fn turned_unfused<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
+    let w = [s.splat(w.re), s.splat(w.im)];
+    [s.sub(s.mul(x[0], w[0]), s.mul(x[1], w[1])), s.add(s.mul(x[1], w[0]), s.mul(x[0], w[1]))]
 }
 
 /// Runs a step with a transform of `R` values: value j of all parts of a block, transformed, then

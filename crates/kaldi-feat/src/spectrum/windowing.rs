@@ -28,7 +28,8 @@ impl Framing {
             for (sum, &start) in sums.iter_mut().zip(starts) {
                 *sum = sums_of_frame(s, &wave[start..start + size]);
             }
-            s.mul(s.sum_each(&sums[..S::LANES]), s.splat(1.0 / size as f32))
+            // The sum of samples that are 16-bit integers is exact; so this is Kaldi's mean.
+            s.div(s.sum_each(&sums[..S::LANES]), s.splat(size as f32))
         } else {
             zero
         };
@@ -54,7 +55,8 @@ impl Framing {
         let mut before = s.sub(frame[0], mean);
         for (x, &w) in frame.iter_mut().zip(&self.window) {
             let centred = s.sub(*x, mean);
-            *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
+            // Not fused, as in Kaldi: the rounding of loud samples shows in the quietest bands.
+            *x = s.mul(s.sub(centred, s.mul(preemphasis, before)), s.splat(w));
             before = centred;
         }
         if energy == EnergySource::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }

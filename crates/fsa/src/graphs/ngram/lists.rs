@@ -70,10 +70,15 @@ impl Level {
             let by_word = Adjacency::new(num_words, order.iter().map(key));
             order = by_word.order().iter().map(|&at| order[at as usize]).collect();
         }
+        self.reorder(&order);
+        Some(order)
+    }
+
+    /// Puts n-grams in another order, given by their indexes.
+    pub(super) fn reorder(&mut self, order: &[u32]) {
         self.words = order.iter().flat_map(|&at| self.ngram(at as usize)).copied().collect();
         self.scores = order.iter().map(|&at| self.scores[at as usize]).collect();
         self.backoffs = order.iter().map(|&at| self.backoffs[at as usize]).collect();
-        Some(order)
     }
 
     /// Returns the first n-gram that is the same as the one before it; the list must be sorted.

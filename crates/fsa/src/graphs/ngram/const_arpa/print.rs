@@ -1,0 +1,120 @@
+//! The ARPA file of a model.
+
+use std::io::{self, Write};
+
+use super::file::{Child, View};
+
+/// An n-gram of a state, and the next of its children to go to.
+struct Step {
+    state: usize,
+    next: usize,
+}
+
+/// Calls `each` with the words of each n-gram, its logarithm and its weight for backing off, in the
+/// order of the words.
+fn for_each(view: &View<'_>, mut each: impl FnMut(&[i32], f32, f32) -> io::Result<()>) -> io::Result<()> {
+    let (mut words, mut path) = (Vec::new(), Vec::new());
+    for word in (0..).take(view.num_words()) {
+        let Some(state) = view.unigram(word) else { continue };
+        words.push(word);
+        each(&words, view.log_probability(state), view.backoff(state))?;
+        path.push(Step { state, next: 0 });
+        while let Some(step) = path.last_mut() {
+            // Longer n-grams would be damage: no look-up goes to them.
+            if step.next == view.num_children(step.state) || words.len() == view.sections.order {
+                path.pop();
+                words.pop();
+                continue;
+            }
+            let (word, child) = view.child_at(step.state, step.next);
+            step.next += 1;
+            words.push(word);
+            match child {
+                Child::Leaf(score) => {
+                    each(&words, score, 0.0)?;
+                    words.pop();
+                }
+                Child::State(state) => {
+                    each(&words, view.log_probability(state), view.backoff(state))?;
+                    path.push(Step { state, next: 0 });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_arpa(view: &View<'_>, mut out: impl Write) -> io::Result<()> {
+    let mut counts = vec![0_u64; view.sections.order];
+    for_each(view, |words, _, _| {
+        counts[words.len() - 1] += 1;
+        Ok(())
+    })?;
+    // N-grams of the highest orders may be missing.
+    let order = counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    writeln!(out, "\n\\data\\")?;
+    for (order, count) in (1..).zip(&counts[..order]) {
+        writeln!(out, "ngram {order}={count}")?;
+    }
+    for order in 1..=order {
+        writeln!(out, "\n\\{order}-grams:")?;
+        for_each(view, |words, score, backoff| {
+            if words.len() != order {
+                return Ok(());
+            }
+            write!(out, "{}", six_digits(score))?;
+            for (at, word) in words.iter().enumerate() {
+                write!(out, "{}{word}", if at == 0 { '\t' } else { ' ' })?;
+            }
+            if backoff != 0.0 {
+                write!(out, "\t{}", six_digits(backoff))?;
+            }
+            writeln!(out)
+        })?;
+    }
+    writeln!(out, "\n\\end\\")?;
+    out.flush()
+}
+
+/// Returns a number with six digits, as a C++ stream prints it.
+fn six_digits(number: f32) -> String {
+    if !number.is_finite() {
+        let sign = if number.is_sign_negative() { "-" } else { "" };
+        return format!("{sign}{}", if number.is_nan() { "nan" } else { "inf" });
+    }
+    let scientific = format!("{number:.5e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    match usize::try_from(5 - exponent) {
+        Ok(decimals @ 0..=9) if decimals > 0 => trimmed(&format!("{number:.decimals$}")),
+        Ok(0) => format!("{number:.0}"),
+        _ => format!("{}e{}{:02}", trimmed(digits), if exponent < 0 { '-' } else { '+' }, exponent.abs()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::six_digits;
+
+    /// The right sides are the output of `std::cout << x`.
+    #[test]
+    fn numbers_are_printed_as_cpp_streams_do() {
+        for (number, expected) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (-227.955_9, "-227.956"),
+            (1.0, "1"),
+            (100_000.0, "100000"),
+            (999_999.4, "999999"),
+            (1_000_000.0, "1e+06"),
+            (0.000_1, "0.0001"),
+            (0.000_012_345_678, "1.23457e-05"),
+            (-1.5e-30, "-1.5e-30"),
+            (f32::NEG_INFINITY, "-inf"),
+            (f32::NAN, "nan"),
+        ] {
+            assert_eq!(six_digits(number), expected);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Kaldi's online folders: configuration files, model files, and the rows of features on the way to
+//! i-vectors.
+
+pub mod config;
+mod decoder_model;
+mod decoding_config;
+pub mod files;
+mod folder;
+pub mod ivector_config;
+pub mod ivector_rows;
+mod json;
+mod online_model;
+mod recognizer;
+mod results;
+mod spoken;
+
+pub use config::read_config;
+pub use decoder_model::{DecoderModel, UtteranceDecoder};
+pub use decoding_config::DecodingConfig;
+pub use files::{read_model, write_model};
+pub use folder::{Layout, OnlineFolder, Part};
+pub use ivector_config::IvectorConfig;
+pub use ivector_rows::{IvectorFrontEnd, IvectorSpeaker, IvectorStream};
+pub use json::Json;
+pub use online_model::{OnlineModel, OnlineModelOptions};
+pub use recognizer::OnlineRecognizer;
+pub use results::{Alternative, TimedWord, alternatives, best_words};
+pub use spoken::{OnlineResult, SpokenAlternative, SpokenWord};

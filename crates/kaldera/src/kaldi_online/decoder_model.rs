@@ -1,0 +1,357 @@
+//! All of an online model behind its network: graph, words, phones, options.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fsa::incremental::{IncrementalDecoder, TransitionLabels};
+use fsa::io::{SymbolTable, TransducerFile};
+use fsa::lattice::Lattice;
+use fsa::on_demand::{
+    ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph, StaticGraph,
+};
+use fsa::{Limits, StateArcs};
+use kaldera_decoder::graph::EndpointState;
+use kaldi_io::lattice::{PhoneBoundaries, PhoneType};
+use kaldi_io::transition_model::TransitionModel;
+
+use crate::error::Error;
+use crate::kaldi_online::decoding_config::DecodingConfig;
+use crate::kaldi_online::folder::{Layout, OnlineFolder, Part};
+use crate::kaldi_online::results::{self, Alternative, TimedWord};
+
+/// Factor of the graph's costs in the lattice of a result, as Vosk has it.
+const GRAPH_SCALE: f32 = 0.9;
+/// Seconds of a frame of features.
+const FRAME_SHIFT: f32 = 0.01;
+
+/// The graph of a model.
+#[derive(Debug)]
+enum Graph {
+    Static(StaticGraph),
+    Composed(Composition),
+}
+
+/// A decoder's view of a graph.
+#[derive(Debug)]
+enum View {
+    Static(StaticGraph),
+    Composed(ComposedView),
+}
+
+impl SearchGraph for View {
+    fn start(&mut self) -> Result<Option<u32>, fsa::Error> {
+        match self {
+            Self::Static(graph) => graph.start(),
+            Self::Composed(graph) => graph.start(),
+        }
+    }
+
+    fn arcs(&mut self, state: u32) -> StateArcs<'_> {
+        match self {
+            Self::Static(graph) => graph.arcs(state),
+            Self::Composed(graph) => graph.arcs(state),
+        }
+    }
+
+    fn renew(&mut self, states: &mut [u32]) -> Result<(), fsa::Error> {
+        match self {
+            Self::Static(graph) => graph.renew(states),
+            Self::Composed(graph) => graph.renew(states),
+        }
+    }
+}
+
+/// An online model without features and network: it decodes the network's output. All streams share
+/// it.
+#[derive(Debug)]
+pub struct DecoderModel {
+    config: DecodingConfig,
+    transitions: TransitionModel,
+    labels: TransitionLabels,
+    /// For each transition identifier, 0 included.
+    is_silence: Arc<[bool]>,
+    graph: Graph,
+    words: SymbolTable,
+    boundaries: Option<PhoneBoundaries>,
+}
+
+impl DecoderModel {
+    /// Reads the files of a folder.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] for a missing file, with its use; errors of reading the files.
+    pub fn open(folder: &OnlineFolder) -> Result<Self, Error> {
+        let config = match folder.layout() {
+            Layout::VoskV1 => DecodingConfig::vosk_v1(),
+            _ => DecodingConfig::read(&folder.require(Part::DecodingConfig)?)?,
+        };
+        let transitions = TransitionModel::open(&folder.require(Part::AcousticModel)?)?;
+        let (graph, words) = open_graph(folder)?;
+        let words = match words {
+            Some(words) => words,
+            None => read_text(folder, Part::Words)?.parse()?,
+        };
+        let boundaries = match folder.find_part(Part::WordBoundary) {
+            Some(_) => {
+                let types = phone_types(folder)?;
+                Some(PhoneBoundaries::new(transitions.clone(), types, true))
+            }
+            None => None,
+        };
+        let labels = TransitionLabels::new(known(&transitions).map(|(_, transition)| {
+            let begins = transition.state == 0 && !transition.is_self_loop;
+            (transition.pdf.cast_unsigned(), if begins { transition.phone } else { 0 })
+        }));
+        let silence: std::collections::HashSet<i32> = config.silence_phones.iter().copied().collect();
+        let is_silence = std::iter::once(false)
+            .chain(known(&transitions).map(|(_, transition)| silence.contains(&transition.phone)))
+            .collect();
+        Ok(Self { config, transitions, labels, is_silence, graph, words, boundaries })
+    }
+
+    /// Returns the options.
+    pub fn config(&self) -> &DecodingConfig {
+        &self.config
+    }
+
+    /// Returns the transition model.
+    pub fn transitions(&self) -> &TransitionModel {
+        &self.transitions
+    }
+
+    /// Returns for each transition identifier, 0 included, `true` if its phone is silence.
+    pub fn is_silence(&self) -> &Arc<[bool]> {
+        &self.is_silence
+    }
+
+    /// Returns the words.
+    pub fn words(&self) -> &SymbolTable {
+        &self.words
+    }
+
+    /// Returns the text of a word; an unknown word has none.
+    pub fn word(&self, word: i32) -> &str {
+        self.words.get(word).unwrap_or_default()
+    }
+
+    /// Returns the seconds of a row of the network's output.
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    pub fn frame_shift(&self) -> f32 {
+        FRAME_SHIFT * self.config.frame_subsampling_factor as f32
+    }
+
+    /// Returns a decoder before the first frame of an utterance.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for options without sense, or a graph that cannot be searched.
+    pub fn decoder(self: &Arc<Self>) -> Result<UtteranceDecoder, Error> {
+        let view = match &self.graph {
+            Graph::Static(graph) => View::Static(graph.clone()),
+            Graph::Composed(graph) => View::Composed(graph.view()),
+        };
+        let decoder = IncrementalDecoder::new(self.config.search)?;
+        let mut made = UtteranceDecoder { model: Arc::clone(self), view, decoder, scaled: Vec::new() };
+        made.begin()?;
+        Ok(made)
+    }
+}
+
+/// Returns all transitions in order.
+fn known(model: &TransitionModel) -> impl Iterator<Item = (i32, kaldi_io::transition_model::Transition)> {
+    (1..).map_while(|label| Some((label, model.get(label)?)))
+}
+
+fn read_text(folder: &OnlineFolder, part: Part) -> Result<String, Error> {
+    let path = folder.require(part)?;
+    std::fs::read_to_string(&path).map_err(|error| Error::ModelFile { path: path.into(), reason: error.to_string() })
+}
+
+/// Reads the graph, and the words if it has them.
+fn open_graph(folder: &OnlineFolder) -> Result<(Graph, Option<SymbolTable>), Error> {
+    if let Some(path) = folder.find_part(Part::Graph) {
+        let TransducerFile { transducer, output_symbols, .. } = TransducerFile::open(path)?;
+        return Ok((Graph::Static(StaticGraph::new(transducer)), output_symbols));
+    }
+    let whole = Part::Graph.path(folder.layout());
+    if folder.find_part(Part::Lexicon).is_none() {
+        let path = folder.path(Part::Lexicon);
+        let reason = format!("the file is missing, and so is {whole}: one of them has the decoding graph");
+        return Err(Error::ModelFile { path, reason });
+    }
+    let [lexicon, grammar] = [Part::Lexicon, Part::Grammar].map(|part| folder.require(part));
+    let lexicon = TransducerFile::open(lexicon?)?;
+    let grammar = TransducerFile::open(grammar?)?;
+    let mut transducer = lexicon.transducer;
+    transducer.clear_ilabels(&disambiguation(folder)?);
+    let lexicon = match lexicon.label_reach {
+        Some(reach) => LookAheadLexicon::new(transducer, reach)?,
+        None => LookAheadLexicon::with_reach(transducer, Limits::default())?,
+    };
+    let words = grammar.output_symbols;
+    let grammar = LookAheadGrammar::new(grammar.transducer)?;
+    let graph = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default());
+    Ok((Graph::Composed(graph), words))
+}
+
+/// Reads the transition identifiers that become epsilons.
+fn disambiguation(folder: &OnlineFolder) -> Result<Vec<i32>, Error> {
+    let text = read_text(folder, Part::Disambiguation)?;
+    let number = |word: &str| {
+        word.parse().map_err(|_| Error::ModelFile {
+            path: folder.path(Part::Disambiguation),
+            reason: format!("'{word}' is no transition identifier"),
+        })
+    };
+    text.split_whitespace().map(number).collect()
+}
+
+/// Reads the positions of phones in words.
+fn phone_types(folder: &OnlineFolder) -> Result<HashMap<i32, PhoneType>, Error> {
+    let text = read_text(folder, Part::WordBoundary)?;
+    let mut types = HashMap::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let mut words = line.split_whitespace();
+        let phone = words.next().and_then(|word| word.parse().ok());
+        let kind = words.next().and_then(PhoneType::named);
+        let (Some(phone), Some(kind), None) = (phone, kind, words.next()) else {
+            let file = folder.path(Part::WordBoundary).display().to_string();
+            let reason = format!("'{line}' is not a phone and its position, such as '7 begin'");
+            return Err(Error::ConfigLine { file, line: number, reason });
+        };
+        types.insert(phone, kind);
+    }
+    Ok(types)
+}
+
+/// Decodes utterances, one after the other, from rows of a network's output.
+#[derive(Debug)]
+#[doc(alias = "SingleUtteranceNnet3IncrementalDecoder")]
+pub struct UtteranceDecoder {
+    model: Arc<DecoderModel>,
+    view: View,
+    decoder: IncrementalDecoder,
+    scaled: Vec<f32>,
+}
+
+impl UtteranceDecoder {
+    /// Begins a new utterance.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a graph that cannot be searched.
+    #[doc(alias = "InitDecoding")]
+    pub fn begin(&mut self) -> Result<(), Error> {
+        Ok(self.decoder.begin(&mut self.view)?)
+    }
+
+    /// Takes the next rows of the network's output, `num_columns` wide. Call it without rows, too,
+    /// where a chunk of audio brings none: a part of the lattice may be determinized.
+    ///
+    /// # Errors
+    /// As [`IncrementalDecoder::advance`].
+    #[doc(alias = "AdvanceDecoding")]
+    pub fn advance(&mut self, rows: &[f32], num_columns: usize) -> Result<(), Error> {
+        let scale = self.model.config.acoustic_scale;
+        let rows = if scale == 1.0 {
+            rows
+        } else {
+            self.scaled.clear();
+            self.scaled.extend(rows.iter().map(|score| score * scale));
+            &self.scaled
+        };
+        Ok(self.decoder.advance(&mut self.view, &self.model.labels, rows, num_columns)?)
+    }
+
+    /// Returns the decoder.
+    pub fn decoder(&self) -> &IncrementalDecoder {
+        &self.decoder
+    }
+
+    /// Returns the number of rows taken.
+    pub fn num_frames(&self) -> usize {
+        self.decoder.num_frames()
+    }
+
+    /// Returns `true` if a rule says that the utterance has ended.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for rules without sense.
+    #[doc(alias = "EndpointDetected")]
+    pub fn has_ended(&mut self) -> Result<bool, Error> {
+        let frames = self.num_frames();
+        if frames == 0 {
+            return Ok(false);
+        }
+        let is_silence = |label: i32| {
+            let place = usize::try_from(label).ok();
+            place.and_then(|place| self.model.is_silence.get(place)).copied().unwrap_or(false)
+        };
+        let silence = self.decoder.trace_back().take_while(|&(_, label)| is_silence(label)).count();
+        let relative = self.decoder.final_relative_cost(&mut self.view);
+        let state = EndpointState::new(frames, silence, self.model.frame_shift(), relative);
+        Ok(self.model.config.endpoints.detect(&state)?.is_some())
+    }
+
+    /// Returns the words of the best path so far.
+    pub fn partial(&self) -> Vec<i32> {
+        self.decoder.best_path().words
+    }
+
+    /// Returns the words so far with times and confidences: of the part of the utterance whose
+    /// lattice is there already.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a limit.
+    pub fn partial_words(&mut self) -> Result<Vec<TimedWord>, Error> {
+        let frames = self.decoder.num_frames_in_lattice();
+        if frames == 0 {
+            return Ok(Vec::new());
+        }
+        let lattice = self.decoder.lattice(&mut self.view, &self.model.labels, frames, false)?;
+        results::best_words(&lattice, self.model.boundaries.as_ref())
+    }
+
+    /// Ends the utterance and returns its lattice, with the costs of the graph as they are.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a limit.
+    #[doc(alias = "GetLattice")]
+    pub fn finish(&mut self) -> Result<Lattice, Error> {
+        self.decoder.finish(&mut self.view)?;
+        let frames = self.num_frames();
+        Ok(self.decoder.lattice(&mut self.view, &self.model.labels, frames, true)?)
+    }
+}
+
+impl DecoderModel {
+    /// Returns the lattice of a result: costs of the graph count less.
+    fn scaled(lattice: &Lattice) -> Result<Lattice, Error> {
+        Ok(lattice.scale(GRAPH_SCALE, 1.0)?)
+    }
+
+    /// Returns the words of an utterance's lattice with the least expected error.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a limit.
+    #[doc(alias = "MbrResult")]
+    pub fn best_words(&self, lattice: &Lattice) -> Result<Vec<TimedWord>, Error> {
+        results::best_words(&Self::scaled(lattice)?, self.boundaries.as_ref())
+    }
+
+    /// Returns the lattice of a result, in which each word has exactly its frames.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a limit.
+    #[doc(alias = "WordAlignLattice")]
+    pub fn aligned(&self, lattice: &Lattice) -> Result<Lattice, Error> {
+        results::aligned(&Self::scaled(lattice)?, self.boundaries.as_ref())
+    }
+
+    /// Returns the best paths of an utterance's lattice.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a limit.
+    #[doc(alias = "NbestResult")]
+    pub fn alternatives(&self, lattice: &Lattice, most: usize) -> Result<Vec<Alternative>, Error> {
+        results::alternatives(&Self::scaled(lattice)?, self.boundaries.as_ref(), most)
+    }
+}

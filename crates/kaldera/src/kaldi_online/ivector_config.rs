@@ -1,0 +1,150 @@
+//! The configuration of i-vector extraction in streams, and its files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kaldi_feat::options::{OptionError, OptionSet, Registry};
+use kaldi_feat::{CmvnStats, OnlineCmvnOptions, Splice};
+use kaldi_ivector::{IvectorExtractor, IvectorModel, IvectorOptions, IvectorTerms};
+use kaldi_matrix::Matrix;
+
+use crate::error::Error;
+use crate::kaldi_online::config::read_config;
+use crate::kaldi_online::files::read_model;
+use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
+
+/// The files and options of i-vector extraction, under Kaldi's names: the contents of
+/// `conf/ivector_extractor.conf`.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+#[doc(alias = "OnlineIvectorExtractionConfig")]
+pub struct IvectorConfig {
+    /// The matrix that is applied to spliced features, perhaps with a column of offsets.
+    pub lda_matrix: String,
+    /// Global statistics for the online normalisation.
+    pub global_cmvn_stats: String,
+    /// Configuration of the online normalisation.
+    pub cmvn_config: String,
+    /// Configuration of splicing: `--left-context` and `--right-context`.
+    pub splice_config: String,
+    /// The universal background model.
+    pub diag_ubm: String,
+    /// The extractor.
+    pub ivector_extractor: String,
+    /// The options of the estimation.
+    pub options: IvectorOptions,
+}
+
+impl OptionSet for IvectorConfig {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("lda-matrix", &mut self.lda_matrix, "Matrix that is applied to spliced features (rxfilename)");
+        let doc = "Global statistics for the online normalisation of the features that choose Gaussians (rxfilename)";
+        registry.add("global-cmvn-stats", &mut self.global_cmvn_stats, doc);
+        let doc = "File with the options of the online normalisation, as of apply-cmvn-online";
+        registry.add("cmvn-config", &mut self.cmvn_config, doc);
+        let doc = "File with the options --left-context and --right-context of splicing";
+        registry.add("splice-config", &mut self.splice_config, doc);
+        registry.add("diag-ubm", &mut self.diag_ubm, "The mixture that chooses Gaussians, such as final.dubm");
+        registry.add("ivector-extractor", &mut self.ivector_extractor, "The i-vector extractor, such as final.ie");
+        let options = &mut self.options;
+        let doc = "Accumulate normalised features, not only choose Gaussians by them";
+        registry.add("online-cmvn-iextractor", &mut options.online_cmvn_iextractor, doc);
+        registry.add("ivector-period", &mut options.ivector_period, "Frames from one i-vector to the next");
+        registry.add("num-gselect", &mut options.num_gselect, "Number of Gaussians for a frame, at the most");
+        registry.add("min-post", &mut options.min_post, "Posteriors below it are left out");
+        registry.add("posterior-scale", &mut options.posterior_scale, "Factor of posteriors");
+        let doc = "Count of frames times --posterior-scale from which the prior becomes stronger; 0 = never";
+        registry.add("max-count", &mut options.max_count, doc);
+        let doc = "Use the newest i-vector that there is, not the one for the frame";
+        registry.add("use-most-recent-ivector", &mut options.use_most_recent_ivector, doc);
+        let doc = "Look at all frames that are there for each i-vector";
+        registry.add("greedy-ivector-extractor", &mut options.greedy_ivector_extractor, doc);
+        let doc = "Frames of a speaker's earlier utterances that count for the next one, at the most";
+        registry.add("max-remembered-frames", &mut options.max_remembered_frames, doc);
+    }
+}
+
+/// Splicing, with Kaldi's defaults for streams.
+struct SpliceOptions {
+    left_context: i32,
+    right_context: i32,
+}
+
+impl OptionSet for SpliceOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("left-context", &mut self.left_context, "Number of frames of left context");
+        registry.add("right-context", &mut self.right_context, "Number of frames of right context");
+    }
+}
+
+impl IvectorConfig {
+    /// Reads a configuration file, such as `conf/ivector_extractor.conf`.
+    ///
+    /// # Errors
+    /// As [`read_config`].
+    pub fn read(rxfilename: &str) -> Result<Self, Error> {
+        let mut config = Self::default();
+        read_config(rxfilename, &mut config)?;
+        Ok(config)
+    }
+
+    /// Returns the configuration of a folder as Vosk's models have it (`ivector`), with Vosk's
+    /// `max_count` of 100.
+    pub fn vosk(folder: impl AsRef<Path>) -> Self {
+        let file = |name: &str| folder.as_ref().join(name).to_string_lossy().into_owned();
+        Self {
+            lda_matrix: file("final.mat"),
+            global_cmvn_stats: file("global_cmvn.stats"),
+            cmvn_config: file("online_cmvn.conf"),
+            splice_config: file("splice.conf"),
+            diag_ubm: file("final.dubm"),
+            ivector_extractor: file("final.ie"),
+            options: IvectorOptions::default().with_max_count(100.0),
+        }
+    }
+
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// [`Error::NoFile`] for a file that is not named; the errors of opening and reading them;
+    /// errors of parts that do not fit each other.
+    #[doc(alias = "OnlineIvectorExtractionInfo")]
+    pub fn open(&self) -> Result<Arc<IvectorFrontEnd>, Error> {
+        let named = |option: &'static str, file: &'_ str| -> Result<String, Error> {
+            if file.is_empty() { Err(Error::NoFile { option }) } else { Ok(file.to_owned()) }
+        };
+        let lda: Matrix<f32> = kaldi_io::read_object(&named("lda-matrix", &self.lda_matrix)?)?;
+        let stats: Matrix<f64> = kaldi_io::read_object(&named("global-cmvn-stats", &self.global_cmvn_stats)?)?;
+        let mut cmvn = CmvnConfig::default();
+        read_config(&named("cmvn-config", &self.cmvn_config)?, &mut cmvn)?;
+        if !cmvn.skip_dims.is_empty() {
+            return Err(OptionError::new(&cmvn.skip_dims, "an empty list: --skip-dims is not supported here").into());
+        }
+        let mut splice = SpliceOptions { left_context: 4, right_context: 4 };
+        read_config(&named("splice-config", &self.splice_config)?, &mut splice)?;
+        let ubm = read_model(&named("diag-ubm", &self.diag_ubm)?)?;
+        let extractor: IvectorExtractor = read_model(&named("ivector-extractor", &self.ivector_extractor)?)?;
+        let model = IvectorModel::new(ubm, IvectorTerms::new(&extractor)?, self.options.clone())?;
+        let splice = Splice::new(splice.left_context, splice.right_context)?;
+        IvectorFrontEnd::new(Arc::new(model), CmvnStats::from_matrix(stats)?, cmvn.options, splice, &lda).map(Arc::new)
+    }
+}
+
+/// Options of the online normalisation, and Kaldi's options of its caches, which have no effect
+/// here.
+#[derive(Default)]
+struct CmvnConfig {
+    options: OnlineCmvnOptions,
+    modulus: i32,
+    ring_buffer_size: i32,
+    skip_dims: String,
+}
+
+impl OptionSet for CmvnConfig {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.options.register(registry);
+        registry.add("modulus", &mut self.modulus, "No effect: distance of the statistics that are kept");
+        registry.add("ring-buffer-size", &mut self.ring_buffer_size, "No effect: number of statistics that are kept");
+        registry.add("skip-dims", &mut self.skip_dims, "Dimensions to leave as they are; must be empty");
+    }
+}

@@ -1,0 +1,378 @@
+//! A recognizer of streams, as Vosk's.
+
+use std::sync::Arc;
+
+use kaldi_feat::{OnlineCmvn, RowStream, Samples};
+use kaldi_ivector::{SilenceWeighting, SilenceWeightingOptions};
+use kaldi_matrix::Matrix;
+use kaldi_nnet3::{LoopedNetwork, Stream};
+
+use crate::error::Error;
+use crate::kaldi_online::decoder_model::UtteranceDecoder;
+use crate::kaldi_online::ivector_rows::IvectorStream;
+use crate::kaldi_online::online_model::{FeatureRows, OnlineModel};
+use crate::kaldi_online::results::TimedWord;
+use crate::kaldi_online::spoken::{OnlineResult, SpokenAlternative, SpokenWord};
+
+/// Weight of silence for i-vectors, as Vosk has it.
+const SILENCE_WEIGHT: f32 = 1e-3;
+/// Seconds of audio after which i-vectors, network and search go on.
+const STEP: f32 = 0.2;
+/// Rows of output after which the features begin anew at the end of an utterance.
+const MOST_FRAMES: usize = 20_000;
+/// Seconds of a row of the output, as Vosk computes them.
+const FRAME_SECONDS: f64 = 0.03;
+
+/// State of the recognizer between results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Initialized,
+    Running,
+    /// An utterance has ended, and the audio goes on.
+    Endpoint,
+    /// The audio has ended.
+    Finalized,
+}
+
+/// The parts before the decoder. They go on when an utterance ends.
+struct Pipeline {
+    features: Box<dyn FeatureRows>,
+    cmvn: Option<OnlineCmvn>,
+    ivector: Option<IvectorStream>,
+    network: Stream,
+    /// Number of frames of features.
+    num_frames: usize,
+    /// Buffers.
+    rows: Vec<f32>,
+    own: Vec<f32>,
+    current: Vec<f32>,
+}
+
+impl Pipeline {
+    fn new(model: &Arc<OnlineModel>, samp_freq: f32) -> Result<Self, Error> {
+        let ivector = match &model.ivector {
+            Some(front_end) => Some(IvectorStream::new(Arc::clone(front_end), None)?),
+            None => None,
+        };
+        Ok(Self {
+            features: model.features.stream(samp_freq)?,
+            cmvn: model.cmvn.clone(),
+            ivector,
+            network: model.network.stream(),
+            num_frames: 0,
+            rows: Vec::new(),
+            own: Vec::new(),
+            current: vec![0.0; model.network.ivector_dim().unwrap_or(0)],
+        })
+    }
+
+    /// Takes samples.
+    fn accept(&mut self, model: &OnlineModel, samples: &[f32]) -> Result<(), Error> {
+        self.rows.clear();
+        self.features.accept(samples, &mut self.rows)?;
+        self.pass_on(model)
+    }
+
+    /// Takes the end of the audio.
+    fn finish(&mut self, model: &OnlineModel) -> Result<(), Error> {
+        self.rows.clear();
+        self.features.finish(&mut self.rows);
+        self.pass_on(model)?;
+        if let Some(ivector) = &mut self.ivector {
+            ivector.finish()?;
+        }
+        self.network.end();
+        Ok(())
+    }
+
+    /// Passes rows of features on to the i-vector and the network.
+    fn pass_on(&mut self, model: &OnlineModel) -> Result<(), Error> {
+        let dim = model.network.input_dim();
+        let count = self.rows.len() / dim;
+        self.num_frames += count;
+        if count == 0 {
+            return Ok(());
+        }
+        if let Some(ivector) = &mut self.ivector {
+            ivector.accept(&self.rows)?;
+        }
+        let rows = match &mut self.cmvn {
+            Some(cmvn) => {
+                self.own.clear();
+                for row in self.rows.chunks(dim) {
+                    cmvn.accept(row, &mut self.own)?;
+                }
+                &self.own
+            }
+            None => &self.rows,
+        };
+        self.network.push(&Matrix::from_vec(count, dim, rows.clone())?)?;
+        Ok(())
+    }
+
+    /// Returns the number of frames of which features and i-vector are there.
+    fn num_frames_ready(&self) -> usize {
+        self.ivector.as_ref().map_or(self.num_frames, |ivector| ivector.num_frames_ready().min(self.num_frames))
+    }
+
+    /// Appends the rows of output that are ready.
+    fn output(&mut self, model: &OnlineModel, out: &mut Vec<f32>) -> Result<(), Error> {
+        while self.network.ready() {
+            if let Some(ivector) = &mut self.ivector {
+                let newest = self.num_frames.min(ivector.num_frames_ready());
+                if let Some(frame) = newest.checked_sub(1) {
+                    ivector.ivector(frame, &mut self.current)?;
+                }
+            }
+            LoopedNetwork::advance(&model.network, &mut [&mut self.network], &[&self.current])?;
+            let rows = self.network.take_output();
+            let begin = out.len();
+            out.extend(rows.rows().flatten());
+            if !model.log_priors.is_empty() {
+                for row in out[begin..].chunks_mut(model.log_priors.len()) {
+                    row.iter_mut().zip(&model.log_priors).for_each(|(score, prior)| *score -= prior);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Recognizes a stream of audio: utterance after utterance, as Vosk's `KaldiRecognizer` does, with
+/// its steps, endpoints and results.
+pub struct OnlineRecognizer {
+    model: Arc<OnlineModel>,
+    samp_freq: f32,
+    pipeline: Pipeline,
+    decoder: UtteranceDecoder,
+    weighting: SilenceWeighting,
+    state: State,
+    /// Rows of output of the utterances before, since the features began.
+    frame_offset: usize,
+    samples_processed: u64,
+    /// Samples before the features began.
+    samples_round_start: u64,
+    max_alternatives: usize,
+    partial_words: bool,
+    words: bool,
+    buffer: Vec<f32>,
+}
+
+impl std::fmt::Debug for OnlineRecognizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OnlineRecognizer").field("samp_freq", &self.samp_freq).field("state", &self.state).finish()
+    }
+}
+
+fn weighting(model: &OnlineModel) -> SilenceWeighting {
+    let options = SilenceWeightingOptions::default().with_silence_weight(SILENCE_WEIGHT);
+    let decoder = model.decoder();
+    SilenceWeighting::new(options, Arc::clone(decoder.is_silence()), decoder.config().frame_subsampling_factor)
+}
+
+impl OnlineModel {
+    /// Returns a recognizer of audio with this rate, in Hz.
+    ///
+    /// # Errors
+    /// [`Error::Feat`] for a rate that features cannot be computed from.
+    #[doc(alias = "KaldiRecognizer")]
+    pub fn recognizer(self: &Arc<Self>, samp_freq: f32) -> Result<OnlineRecognizer, Error> {
+        Ok(OnlineRecognizer {
+            pipeline: Pipeline::new(self, samp_freq)?,
+            decoder: self.decoder().decoder()?,
+            weighting: weighting(self),
+            model: Arc::clone(self),
+            samp_freq,
+            state: State::Initialized,
+            frame_offset: 0,
+            samples_processed: 0,
+            samples_round_start: 0,
+            max_alternatives: 0,
+            partial_words: false,
+            words: false,
+            buffer: Vec::new(),
+        })
+    }
+}
+
+impl OnlineRecognizer {
+    /// Sets the number of readings of a result; 0, the default, for the one with the least expected
+    /// error.
+    #[doc(alias = "SetMaxAlternatives")]
+    pub fn set_max_alternatives(&mut self, max_alternatives: usize) {
+        self.max_alternatives = max_alternatives;
+    }
+
+    /// Sets whether partial results have times and confidences.
+    #[doc(alias = "SetPartialWords")]
+    pub fn set_partial_words(&mut self, partial_words: bool) {
+        self.partial_words = partial_words;
+    }
+
+    /// Sets whether the JSON of [`json`](Self::json) lists the words of a result.
+    #[doc(alias = "SetWords")]
+    pub fn set_words(&mut self, words: bool) {
+        self.words = words;
+    }
+
+    /// Returns a result as Vosk's JSON.
+    pub fn json(&self, result: &OnlineResult) -> String {
+        match result {
+            OnlineResult::Empty if self.max_alternatives > 0 => {
+                "{\"alternatives\" : [{\"text\": \"\", \"confidence\" : 1.0}] }".to_owned()
+            }
+            result => result.to_json(self.words),
+        }
+    }
+
+    /// Takes samples on the scale of 16-bit integers. Returns `true` if the utterance has ended, so
+    /// that [`result`](Self::result) is due.
+    ///
+    /// # Errors
+    /// Errors of the parts; [`Error::Feat`] for samples that are not finite.
+    #[doc(alias = "AcceptWaveform")]
+    pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<bool, Error> {
+        if !matches!(self.state, State::Running | State::Initialized) {
+            self.begin_utterance()?;
+        }
+        self.state = State::Running;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.extend(samples.into().to_f32());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate in Hz; negative ones are 0"
+        )]
+        let step = ((self.samp_freq * STEP) as usize).max(1);
+        for samples in buffer.chunks(step) {
+            self.pipeline.accept(&self.model, samples)?;
+            self.weight_silence()?;
+            self.advance()?;
+        }
+        self.samples_processed += buffer.len() as u64;
+        self.buffer = buffer;
+        self.decoder.has_ended()
+    }
+
+    /// Begins the next utterance, behind the last row that was decoded.
+    #[doc(alias = "CleanUp")]
+    fn begin_utterance(&mut self) -> Result<(), Error> {
+        self.weighting = weighting(&self.model);
+        self.frame_offset += self.decoder.num_frames();
+        if self.state == State::Finalized || self.frame_offset > MOST_FRAMES {
+            self.samples_round_start += self.samples_processed;
+            self.samples_processed = 0;
+            self.frame_offset = 0;
+            self.pipeline = Pipeline::new(&self.model, self.samp_freq)?;
+        }
+        self.decoder.begin()
+    }
+
+    /// Gives the frames of silence on the best path less weight in the i-vector.
+    #[doc(alias = "UpdateSilenceWeights")]
+    fn weight_silence(&mut self) -> Result<(), Error> {
+        let ready = self.pipeline.num_frames_ready();
+        let Some(ivector) = self.pipeline.ivector.as_mut().filter(|_| ready > 0 && self.weighting.is_active()) else {
+            return Ok(());
+        };
+        let path = self.decoder.decoder().trace_back().map(|(token, label)| (Some(token), label));
+        self.weighting.trace_back(self.decoder.num_frames(), path)?;
+        let first = self.frame_offset * self.model.decoder().config().frame_subsampling_factor;
+        ivector.update_weights(&self.weighting.changes(ready, first)?)
+    }
+
+    /// Computes and decodes the rows that are ready.
+    fn advance(&mut self) -> Result<(), Error> {
+        let mut rows = Vec::new();
+        self.pipeline.output(&self.model, &mut rows)?;
+        self.decoder.advance(&rows, self.model.network.output_dim())
+    }
+
+    /// Ends the utterance and returns its result; [`OnlineResult::Empty`] if nothing came since the
+    /// last one.
+    ///
+    /// # Errors
+    /// Errors of the lattice.
+    #[doc(alias = "Result")]
+    pub fn result(&mut self) -> Result<OnlineResult, Error> {
+        if self.state != State::Running {
+            return Ok(OnlineResult::Empty);
+        }
+        self.state = State::Endpoint;
+        self.get_result()
+    }
+
+    /// Ends the audio and returns the result of its last utterance. Audio that follows is new.
+    ///
+    /// # Errors
+    /// Errors of the parts.
+    #[doc(alias = "FinalResult")]
+    pub fn final_result(&mut self) -> Result<OnlineResult, Error> {
+        if self.state != State::Running {
+            return Ok(OnlineResult::Empty);
+        }
+        self.pipeline.finish(&self.model)?;
+        self.weight_silence()?;
+        self.advance()?;
+        self.state = State::Finalized;
+        self.get_result()
+    }
+
+    /// Returns the words of the utterance so far.
+    ///
+    /// # Errors
+    /// Errors of the lattice.
+    #[doc(alias = "PartialResult")]
+    pub fn partial_result(&mut self) -> Result<OnlineResult, Error> {
+        if self.state != State::Running {
+            return Ok(OnlineResult::Empty);
+        }
+        if self.partial_words {
+            let words = self.decoder.partial_words()?;
+            return Ok(OnlineResult::PartialWords(words.iter().map(|word| self.spoken(word)).collect()));
+        }
+        let model = self.model.decoder();
+        Ok(OnlineResult::Partial(self.decoder.partial().iter().map(|&word| model.word(word).to_owned()).collect()))
+    }
+
+    /// Gives the utterance up; its audio is not decoded again.
+    #[doc(alias = "Reset")]
+    pub fn reset(&mut self) {
+        self.state = State::Endpoint;
+    }
+
+    fn get_result(&mut self) -> Result<OnlineResult, Error> {
+        if self.decoder.num_frames() == 0 {
+            return Ok(OnlineResult::Empty);
+        }
+        let lattice = self.decoder.finish()?;
+        if lattice.fsas().num_states() == 0 {
+            return Ok(OnlineResult::Empty);
+        }
+        let model = Arc::clone(self.model.decoder());
+        if self.max_alternatives == 0 {
+            let words = model.best_words(&lattice)?;
+            return Ok(OnlineResult::Best(words.iter().map(|word| self.spoken(word)).collect()));
+        }
+        let found = model.alternatives(&lattice, self.max_alternatives)?;
+        let found = found.iter().map(|found| SpokenAlternative {
+            words: found.words.iter().map(|word| self.spoken(word)).collect(),
+            confidence: found.score,
+        });
+        Ok(OnlineResult::Alternatives(found.collect()))
+    }
+
+    /// Returns a word with its seconds, rounded as Vosk does.
+    #[expect(clippy::cast_precision_loss, reason = "as in Vosk: single precision")]
+    fn spoken(&self, word: &TimedWord) -> SpokenWord {
+        let start = f64::from(self.samples_round_start as f32 / self.samp_freq);
+        let seconds = |frame: f32| start + f64::from(self.frame_offset as f32 + frame) * FRAME_SECONDS;
+        SpokenWord {
+            word: self.model.decoder().word(word.word).to_owned(),
+            start: seconds(word.begin),
+            end: seconds(word.end),
+            confidence: word.confidence,
+        }
+    }
+}

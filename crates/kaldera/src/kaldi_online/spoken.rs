@@ -1,0 +1,185 @@
+//! Results of a recognizer, in seconds and words, and as Vosk's JSON and NLSML.
+
+use std::fmt::Write;
+
+use crate::kaldi_online::json::Json;
+
+/// A word of a result.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpokenWord {
+    /// The word.
+    pub word: String,
+    /// The second at which it begins, in the audio of the recognizer.
+    pub start: f64,
+    /// The second at which it ends.
+    pub end: f64,
+    /// Probability of the word at its place; `None` in alternatives.
+    pub confidence: Option<f32>,
+}
+
+/// One of several readings.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpokenAlternative {
+    /// Its words.
+    pub words: Vec<SpokenWord>,
+    /// Minus its cost, which is no probability.
+    pub confidence: f32,
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum OnlineResult {
+    /// Nothing was decoded.
+    Empty,
+    /// The words with the least expected error.
+    Best(Vec<SpokenWord>),
+    /// The best readings, from the best down.
+    Alternatives(Vec<SpokenAlternative>),
+    /// The words so far.
+    Partial(Vec<String>),
+    /// The words so far, with times and confidences.
+    PartialWords(Vec<SpokenWord>),
+}
+
+/// Returns the words with spaces between them.
+pub(super) fn joined<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+fn text_of(words: &[SpokenWord]) -> String {
+    joined(words.iter().map(|word| word.word.as_str()))
+}
+
+/// Returns the list of words as JSON. Names of an object are in the order of the alphabet.
+fn list_of(words: &[SpokenWord]) -> Json {
+    let word = |word: &SpokenWord| {
+        let confidence = word.confidence.map(|confidence| ("conf", Json::Number(confidence.into())));
+        let others = [
+            ("end", Json::Number(word.end)),
+            ("start", Json::Number(word.start)),
+            ("word", Json::Text(word.word.clone())),
+        ];
+        Json::Object(confidence.into_iter().chain(others).collect())
+    };
+    Json::List(words.iter().map(word).collect())
+}
+
+impl OnlineResult {
+    /// Returns the words with spaces between them; of alternatives the words of the first one.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Best(words) | Self::PartialWords(words) => text_of(words),
+            Self::Alternatives(found) => found.first().map_or_else(String::new, |first| text_of(&first.words)),
+            Self::Partial(words) => joined(words.iter().map(String::as_str)),
+        }
+    }
+
+    /// Returns Vosk's JSON. `words` asks for the list of words with times in a result.
+    pub fn to_json(&self, words: bool) -> String {
+        let with_list = |name, list: &[SpokenWord], text| {
+            let list = (words && !list.is_empty()).then(|| (name, list_of(list)));
+            list.into_iter().chain([text])
+        };
+        let object = match self {
+            // As Vosk has it, in another layout.
+            Self::Empty => return "{\"text\": \"\"}".to_owned(),
+            Self::Best(list) => with_list("result", list, ("text", Json::Text(text_of(list)))).collect(),
+            Self::Alternatives(found) => {
+                let one = |found: &SpokenAlternative| {
+                    let text = ("text", Json::Text(text_of(&found.words)));
+                    let confidence = ("confidence", Json::Number(found.confidence.into()));
+                    Json::Object(std::iter::once(confidence).chain(with_list("result", &found.words, text)).collect())
+                };
+                vec![("alternatives", Json::List(found.iter().map(one).collect()))]
+            }
+            Self::Partial(_) => vec![("partial", Json::Text(self.text()))],
+            Self::PartialWords(list) => {
+                let list = (!list.is_empty()).then(|| ("partial_result", list_of(list)));
+                std::iter::once(("partial", Json::Text(self.text()))).chain(list).collect()
+            }
+        };
+        Json::Object(object).to_text()
+    }
+
+    /// Returns Vosk's NLSML, the W3C's markup for results, of alternatives.
+    pub fn to_nlsml(&self) -> String {
+        let mut out = "<?xml version=\"1.0\"?>\n<result grammar=\"default\">\n".to_owned();
+        let Self::Alternatives(found) = self else {
+            out.push_str("<interpretation confidence=\"1.0\">\n<instance/>\n<input><noinput/></input>\n");
+            out.push_str("</interpretation>\n</result>\n");
+            return out;
+        };
+        for found in found {
+            let (text, confidence) = (text_of(&found.words), six_digits(found.confidence));
+            // Writing into a text does not fail.
+            let _ = write!(
+                out,
+                "<interpretation grammar=\"default\" confidence=\"{confidence}\">\n\
+                 <input mode=\"speech\">{text}</input>\n<instance>{text}</instance>\n</interpretation>\n"
+            );
+        }
+        out.push_str("</result>\n");
+        out
+    }
+}
+
+/// Returns a number with six significant digits and without zeros at its end, as C++ streams print
+/// it.
+fn six_digits(number: f32) -> String {
+    let number = f64::from(number);
+    let scientific = format!("{number:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |digits: &str| {
+        if digits.contains('.') {
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            digits.to_owned()
+        }
+    };
+    if !(-4..6).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(5 - exponent).unwrap_or(0);
+    trim(&format!("{number:.decimals$}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_printed_as_streams_print_them() {
+        for (number, text) in [
+            (72.283_38, "72.2834"),
+            (244.179_72, "244.18"),
+            (140.0, "140"),
+            (-0.5, "-0.5"),
+            (1_234_567.0, "1.23457e+06"),
+            (0.000_012, "1.2e-05"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(six_digits(number), text);
+        }
+    }
+
+    #[test]
+    fn results_have_the_layout_of_vosk() {
+        let word = |confidence| SpokenWord { word: "ja".into(), start: 0.03, end: 1.5, confidence };
+        let best = OnlineResult::Best(vec![word(Some(0.5))]);
+        let list = "[{\n      \"conf\" : 0.500000,\n      \"end\" : 1.500000,\n      \"start\" : 0.030000,\n      \"word\" : \"ja\"\n    }]";
+        assert_eq!(best.to_json(true), format!("{{\n  \"result\" : {list},\n  \"text\" : \"ja\"\n}}"));
+        assert_eq!(best.to_json(false), "{\n  \"text\" : \"ja\"\n}");
+        assert_eq!(OnlineResult::Best(vec![]).to_json(true), "{\n  \"text\" : \"\"\n}");
+        let found = OnlineResult::Alternatives(vec![SpokenAlternative { words: vec![], confidence: 2.5 }]);
+        let expected = "{\n  \"alternatives\" : [{\n      \"confidence\" : 2.500000,\n      \"text\" : \"\"\n    }]\n}";
+        assert_eq!(found.to_json(true), expected);
+        assert!(found.to_nlsml().contains("confidence=\"2.5\">"));
+        assert_eq!(OnlineResult::Partial(vec!["a".into(), "b".into()]).to_json(true), "{\n  \"partial\" : \"a b\"\n}");
+    }
+}
