@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use crate::bench::Bench;
 
-/// A folder with a model of one Gaussian in one dimension: features are v(0) + v(1) and noise of
-/// variance 1, where v(0) is near 10 and v(1) near 0. Utterance `a` has 11 frames of 13, `b` one.
-fn bench() -> Bench {
-    let bench = Bench::new();
+/// Writes a model of one Gaussian in one dimension: features are v(0) + v(1) and noise of variance
+/// 1, where v(0) is near 10 and v(1) near 0.
+pub(crate) fn one_gaussian(bench: &Bench) {
     bench.file("final.dubm", "<DiagGMM> <WEIGHTS> [ 1 ]\n <MEANS_INVVARS> [ 0 ]\n <INV_VARS> [ 1 ]\n </DiagGMM>\n");
     bench.file(
         "final.ie",
@@ -22,6 +21,12 @@ fn bench() -> Bench {
         "--lda-matrix=final.mat\n--global-cmvn-stats=global_cmvn.stats\n--cmvn-config=online_cmvn.conf\n\
          --splice-config=splice.conf\n--diag-ubm=final.dubm\n--ivector-extractor=final.ie\n",
     );
+}
+
+/// A folder with the model. Utterance `a` has 11 frames of 13, `b` one.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    one_gaussian(&bench);
     let mut feats = "a  [".to_owned();
     for _ in 0..11 {
         let _ = write!(feats, "\n  13 ");

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Ended};
+use crate::ivectors::one_gaussian;
 use crate::recognition::random_model;
 
 /// OpenBLAS, which the whole workspace is tested with, starts its threads before `main`, and hangs
@@ -28,6 +29,7 @@ fn lines(bench: &Bench) -> Vec<String> {
     fs::write(bench.path("wav.scp"), "a wav/a.wav\nb wav/b.wav\n").unwrap();
     fs::write(bench.path("seg"), "u a 0.1 0.5\nv b 0 1\n").unwrap();
     fs::write(bench.path("utt2spk"), "a s\nb s\n").unwrap();
+    fs::write(bench.path("spk2utt"), "s a b\n").unwrap();
     fs::write(bench.path("text"), "a one two\nb three\n").unwrap();
     random_model(bench);
     let arcs: String = (0..20_000).map(|i| format!("{} {} {} {} 0.5\n", i, i + 1, 1 + i % 7, 1 + i % 5)).collect();
@@ -76,11 +78,18 @@ fn lines(bench: &Bench) -> Vec<String> {
             "lattice-oracle" => "ark:lats ark:ints ark:out",
             "lattice-union" => "ark:lats ark:lats ark:out",
             name if name.starts_with("lattice-") || name.starts_with("nbest-") => "ark:lats ark:out",
+            "fgmm-global-copy" | "fgmm-global-to-gmm" => "full out",
+            "gmm-global-copy" => "final.dubm out",
+            "gmm-global-get-post" => "final.dubm ark:one.ark ark:out",
+            "ivector-extract" => "final.ie ark:one.ark ark:post.ark ark:out",
+            "ivector-extract-online2" => "--config=ivector.conf ark:spk2utt ark:x.ark ark:out",
+            "ivector-extractor-copy" => "final.ie out",
             "matrix-dim" => "ark:x.ark",
             "modify-cmvn-stats" => "0:1 ark:cmvn.ark ark:out",
             "paste-feats" => "ark:x.ark ark:x.ark ark:out",
             "select-feats" => "0-3 ark:x.ark ark:out",
             "select-voiced-frames" => "ark:x.ark ark:v.ark ark:out",
+            "transform-feats" => "final.mat ark:x.ark ark:out",
             _ => "ark,bg:x.ark ark:out",
         };
         format!("{tool} {args}")
@@ -89,6 +98,12 @@ fn lines(bench: &Bench) -> Vec<String> {
     fs::write(bench.path("g.txt"), "0 0 1 1 0.5\n0\n").unwrap();
     bench.shell("\"$K\" fst convert g.txt g.fst").with(0);
     bench.shell("\"$K\" compute-cmvn-stats ark:x.ark global.stats").with(0);
+    one_gaussian(bench);
+    bench.shell("cp global.stats global_cmvn.stats && \"$K\" select-feats 0 ark:x.ark ark:one.ark").with(0);
+    bench.shell("\"$K\" gmm-global-get-post final.dubm ark:one.ark ark:post.ark").with(0);
+    fs::write(bench.path("final.mat"), format!(" [ 1 {}]\n", "0 ".repeat(12))).unwrap();
+    let full = "<FullGMM> <WEIGHTS> [ 1 ]\n <MEANS_INVCOVARS> [ 2 ]\n <INV_COVARS> [ 2 ]\n </FullGMM>";
+    fs::write(bench.path("full"), full).unwrap();
     fs::write(bench.path("int.arpa"), "\\data\\\nngram 1=2\n\n\\1-grams:\n-1 1\n-1 2\n\n\\end\\\n").unwrap();
     bench.shell("\"$K\" arpa-to-const-arpa --bos-symbol=1 --eos-symbol=2 int.arpa int.carpa").with(0);
     fs::write(bench.path("types"), "1 nonword\n2 singleton\n").unwrap();
