@@ -17,7 +17,7 @@
 use std::io::BufRead;
 
 use kaldi_matrix::Vector;
-use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, Word, read_header};
+use kaldi_matrix::codec::{CodecError, FieldReader, Word, read_header};
 
 use crate::error::Error;
 use crate::rxfilename::Input;
@@ -73,23 +73,20 @@ impl TransitionModel {
     /// from a table of at most 2^24 phones.
     pub fn read(input: &mut dyn BufRead) -> Result<Self, CodecError> {
         let binary = read_header(input)?;
-        let (topology, tuples, at) = {
-            let mut reader = Reader { bytes: ByteReader::new(input), binary };
-            reader.expect(b"<TransitionModel>")?;
-            let topology = reader.topology()?;
-            let tuples = reader.tuples()?;
-            reader.expect(b"<LogProbs>")?;
-            (topology, tuples, reader.bytes.offset())
-        };
-        let log_probs = Vector::<f32>::read_body(input, binary).map_err(|error| error.shifted(at))?;
-        let mut reader = Reader { bytes: ByteReader::new(input), binary };
-        reader.expect(b"</LogProbs>")?;
-        reader.expect(b"</TransitionModel>")?;
+        let mut reader = Reader { fields: FieldReader::new(input, binary) };
+        reader.fields.expect("<TransitionModel>")?;
+        let topology = reader.topology()?;
+        let tuples = reader.tuples()?;
+        reader.fields.expect("<LogProbs>")?;
+        let at = reader.fields.offset();
+        let log_probs: Vector<f32> = reader.fields.object()?;
+        reader.fields.expect("</LogProbs>")?;
+        reader.fields.expect("</TransitionModel>")?;
         // Index 0 belongs to no identifier.
         let most = log_probs.dim().saturating_sub(1);
         let mut transitions = Vec::new();
         for &(phone, state, pdf, loop_pdf) in &tuples {
-            let wrong = |found: String| unexpected(at, "triples that fit the topologies", found);
+            let wrong = |found: String| CodecError::unexpected(at, "triples that fit the topologies", found);
             let entry = usize::try_from(phone).ok().and_then(|phone| topology.entry_of.get(phone));
             let entry = entry.and_then(|&entry| topology.entries.get(usize::try_from(entry).ok()?));
             let entry = entry.ok_or_else(|| wrong(format!("phone {phone}, which has none")))?;
@@ -106,7 +103,7 @@ impl TransitionModel {
         }
         if transitions.len() != most {
             let found = format!("{} transitions and {most} probabilities", transitions.len());
-            return Err(unexpected(at, "one probability for each transition", found));
+            return Err(CodecError::unexpected(at, "one probability for each transition", found));
         }
         Ok(Self { transitions })
     }
@@ -131,73 +128,43 @@ impl TransitionModel {
     }
 }
 
-fn unexpected(offset: u64, expected: &'static str, found: String) -> CodecError {
-    CodecError::Unexpected { offset, expected: expected.into(), found }
-}
-
 struct Reader<'a> {
-    bytes: ByteReader<'a>,
-    binary: bool,
+    fields: FieldReader<'a>,
 }
 
 impl Reader<'_> {
-    fn token(&mut self, expected: &'static str) -> Result<Word, CodecError> {
-        if self.binary { self.bytes.token(expected) } else { self.bytes.word(expected) }
-    }
-
-    fn expect(&mut self, token: &'static [u8]) -> Result<(), CodecError> {
-        let shown = std::str::from_utf8(token).unwrap_or_default();
-        let word = self.token(shown)?;
-        if word.bytes == token { Ok(()) } else { Err(word.unexpected(shown)) }
-    }
-
-    fn int(&mut self, expected: &'static str) -> Result<i32, CodecError> {
-        if self.binary {
-            return self.bytes.int32(expected);
-        }
-        let word = self.bytes.word(expected)?;
-        parse(&word).ok_or_else(|| word.unexpected(expected))
-    }
-
-    /// Reads a count, which must not be negative.
-    fn count(&mut self, expected: &'static str) -> Result<i32, CodecError> {
-        let at = self.bytes.offset();
-        let count = self.int(expected)?;
-        if count >= 0 { Ok(count) } else { Err(unexpected(at, expected, count.to_string())) }
-    }
-
     fn topology(&mut self) -> Result<Topology, CodecError> {
-        self.expect(b"<Topology>")?;
-        if self.binary { self.binary_topology() } else { self.text_topology() }
+        self.fields.expect("<Topology>")?;
+        if self.fields.is_binary() { self.binary_topology() } else { self.text_topology() }
     }
 
     fn binary_topology(&mut self) -> Result<Topology, CodecError> {
-        self.integers()?;
-        let entry_of = self.integers()?;
-        let mut count = self.int("the number of topologies")?;
+        self.fields.ints(1)?;
+        let entry_of = self.fields.ints(1)?;
+        let mut count = self.fields.int("the number of topologies")?;
         // -1 marks self-loops with pdfs of their own.
         let is_hmm = count != -1;
         if !is_hmm {
-            count = self.int("the number of topologies")?;
+            count = self.fields.int("the number of topologies")?;
         }
         let mut entries = Vec::new();
         for _ in 0..count {
             let mut entry = Entry::new();
-            for _ in 0..self.count("the number of states")? {
-                self.int("a pdf class")?;
+            for _ in 0..self.fields.size("the number of states")? {
+                self.fields.int("a pdf class")?;
                 if !is_hmm {
-                    self.int("the pdf class of a self-loop")?;
+                    self.fields.int("the pdf class of a self-loop")?;
                 }
                 let mut dests = Vec::new();
-                for _ in 0..self.count("the number of transitions")? {
-                    dests.push(self.int("the state that a transition leads to")?);
-                    self.bytes.real::<f32>("the probability of a transition")?;
+                for _ in 0..self.fields.size("the number of transitions")? {
+                    dests.push(self.fields.int("the state that a transition leads to")?);
+                    self.fields.real::<f32>("the probability of a transition")?;
                 }
                 entry.push(dests);
             }
             entries.push(entry);
         }
-        self.expect(b"</Topology>")?;
+        self.fields.expect("</Topology>")?;
         Ok(Topology { entry_of, entries, is_hmm })
     }
 
@@ -205,14 +172,14 @@ impl Reader<'_> {
         const EXPECTED: &str = "a topology: <TopologyEntry>, <ForPhones>, <State> and so on";
         let mut made = Topology { entry_of: Vec::new(), entries: Vec::new(), is_hmm: true };
         loop {
-            let word = self.bytes.word(EXPECTED)?;
+            let word = self.fields.token(EXPECTED)?;
             match &*word.bytes {
                 b"</Topology>" => return Ok(made),
                 b"<TopologyEntry>" => made.entries.push(Entry::new()),
                 b"<ForPhones>" => loop {
                     /// Bound of phones, so that damaged files do not allocate much memory.
                     const MOST_PHONES: usize = 1 << 24;
-                    let word = self.bytes.word("a phone or </ForPhones>")?;
+                    let word = self.fields.token("a phone or </ForPhones>")?;
                     if word.bytes == b"</ForPhones>" {
                         break;
                     }
@@ -224,19 +191,19 @@ impl Reader<'_> {
                     made.entry_of[phone] = i32::try_from(made.entries.len()).unwrap_or(i32::MAX) - 1;
                 },
                 b"<State>" => {
-                    self.int("the number of a state")?;
+                    self.fields.int("the number of a state")?;
                     made.entries.last_mut().ok_or_else(|| word.unexpected("<TopologyEntry>"))?.push(Vec::new());
                 }
                 b"<PdfClass>" | b"<ForwardPdfClass>" => {
                     made.is_hmm = word.bytes == b"<PdfClass>";
-                    self.int("a pdf class")?;
+                    self.fields.int("a pdf class")?;
                 }
                 b"<SelfLoopPdfClass>" => {
-                    self.int("a pdf class")?;
+                    self.fields.int("a pdf class")?;
                 }
                 b"<Transition>" => {
-                    let dest = self.int("the state that a transition leads to")?;
-                    self.bytes.word("the probability of a transition")?;
+                    let dest = self.fields.int("the state that a transition leads to")?;
+                    self.fields.token("the probability of a transition")?;
                     let state = made.entries.last_mut().and_then(|entry| entry.last_mut());
                     state.ok_or_else(|| word.unexpected("<State>"))?.push(dest);
                 }
@@ -246,36 +213,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a vector of integers in the binary form.
-    fn integers(&mut self) -> Result<Vec<i32>, CodecError> {
-        match self.bytes.peek()? {
-            Some(4) => self.bytes.bump(),
-            other => return Err(self.bytes.unexpected_byte("the size byte 4 of a vector of integers", other)),
-        }
-        let number = |reader: &mut Self| {
-            let mut bytes = [0; 4];
-            reader.bytes.read_exact(&mut bytes, "an integer of a vector")?;
-            Ok(i32::from_le_bytes(bytes))
-        };
-        let count = number(self)?;
-        (0..count).map(|_| number(self)).collect()
-    }
-
     /// Reads phone, state, pdf, and the pdf of self-loops.
     fn tuples(&mut self) -> Result<Vec<(i32, i32, i32, i32)>, CodecError> {
-        let word = self.token("<Triples> or <Tuples>")?;
+        let word = self.fields.token("<Triples> or <Tuples>")?;
         let end: &[u8] = match &*word.bytes {
             b"<Triples>" => b"</Triples>",
             b"<Tuples>" => b"</Tuples>",
             _ => return Err(word.unexpected("<Triples> or <Tuples>")),
         };
         let mut tuples = Vec::new();
-        for _ in 0..self.count("the number of triples")? {
-            let [phone, state, pdf] = [self.int("a phone")?, self.int("a state")?, self.int("a pdf")?];
-            let loop_pdf = if end == b"</Tuples>" { self.int("the pdf of a self-loop")? } else { pdf };
+        for _ in 0..self.fields.size("the number of triples")? {
+            let [phone, state, pdf] =
+                [self.fields.int("a phone")?, self.fields.int("a state")?, self.fields.int("a pdf")?];
+            let loop_pdf = if end == b"</Tuples>" { self.fields.int("the pdf of a self-loop")? } else { pdf };
             tuples.push((phone, state, pdf, loop_pdf));
         }
-        let word = self.token("the end of the triples")?;
+        let word = self.fields.token("the end of the triples")?;
         if word.bytes == end { Ok(tuples) } else { Err(word.unexpected("the end of the triples")) }
     }
 }

@@ -3,11 +3,10 @@
 use std::io::{self, BufRead, Write};
 
 use kaldera_base::gemm::{Operand, gemm};
-use kaldi_matrix::codec::{CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::codec::{CodecError, FieldReader, FieldWriter, KaldiRead, KaldiWrite};
 use kaldi_matrix::{Matrix, MatrixBase, Storage, Vector};
 
 use crate::error::{Error, check_size};
-use crate::fields::{FieldReader, FieldWriter};
 
 /// ln 2π.
 pub(crate) const LOG_2_PI: f64 = 1.837_877_066_409_345_5;
@@ -185,7 +184,7 @@ impl KaldiRead for DiagGmm {
         let inv_vars = fields.object()?;
         fields.one_of(&["</DiagGMM>", "<DiagGMMEnd>"], "</DiagGMM>")?;
         let made = Self::new(weights, means_invvars, inv_vars);
-        made.map_err(|error| FieldReader::wrong(fields.offset(), "a mixture of Gaussians", error))
+        made.map_err(|error| CodecError::unexpected(fields.offset(), "a mixture of Gaussians", error))
     }
 }
 

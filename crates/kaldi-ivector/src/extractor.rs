@@ -2,11 +2,10 @@
 
 use std::io::{self, BufRead, Write};
 
-use kaldi_matrix::codec::{CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::codec::{CodecError, FieldReader, FieldWriter, KaldiRead, KaldiWrite};
 use kaldi_matrix::{Matrix, SpMatrix, Vector};
 
 use crate::error::{Error, check_size};
-use crate::fields::{FieldReader, FieldWriter};
 
 /// An i-vector extractor: Gaussians whose means are linear functions of the i-vector.
 ///
@@ -129,7 +128,7 @@ impl KaldiRead for IvectorExtractor {
         fields.expect("<w_vec>")?;
         let weights = fields.object()?;
         fields.expect("<M>")?;
-        let gaussians = fields.count("a number of Gaussians, 1 or more")?;
+        let gaussians = fields.size("a number of Gaussians")?;
         // The number may be wrong, so nothing is reserved for it.
         let mut projections = Vec::new();
         for _ in 0..gaussians {
@@ -144,7 +143,7 @@ impl KaldiRead for IvectorExtractor {
         let prior_offset = fields.real("the offset of the prior")?;
         fields.expect("</IvectorExtractor>")?;
         let made = Self { weight_projections, weights, projections, inv_covars, prior_offset }.checked();
-        made.map_err(|error| FieldReader::wrong(fields.offset(), "an i-vector extractor", error))
+        made.map_err(|error| CodecError::unexpected(fields.offset(), "an i-vector extractor", error))
     }
 }
 
@@ -157,7 +156,7 @@ impl KaldiWrite for IvectorExtractor {
         fields.token("<w_vec>")?;
         fields.object(&self.weights)?;
         fields.token("<M>")?;
-        fields.count(self.num_gaussians())?;
+        fields.size(self.num_gaussians())?;
         for projection in &self.projections {
             fields.object(projection)?;
         }
@@ -166,7 +165,7 @@ impl KaldiWrite for IvectorExtractor {
             fields.object(inv_covar)?;
         }
         fields.token("<IvectorOffset>")?;
-        fields.real(self.prior_offset)?;
+        fields.double(self.prior_offset)?;
         fields.token("</IvectorExtractor>")
     }
 }

@@ -2,12 +2,11 @@
 
 use std::io::{self, BufRead, Write};
 
-use kaldi_matrix::codec::{CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::codec::{CodecError, FieldReader, FieldWriter, KaldiRead, KaldiWrite};
 use kaldi_matrix::{Matrix, MatrixBase, SpMatrix, Storage, Trans, Vector};
 
 use crate::diag_gmm::{DiagGmm, LOG_2_PI};
 use crate::error::{Error, check_size};
-use crate::fields::{FieldReader, FieldWriter};
 
 /// A mixture of Gaussians with full covariances, from which i-vector extractors are trained.
 ///
@@ -212,7 +211,7 @@ impl KaldiRead for FullGmm {
         }
         fields.one_of(&["</FullGMM>", "<FullGMMEnd>"], "</FullGMM>")?;
         let made = Self::new(weights, means_invcovars, inv_covars);
-        made.map_err(|error| FieldReader::wrong(fields.offset(), "a mixture of Gaussians", error))
+        made.map_err(|error| CodecError::unexpected(fields.offset(), "a mixture of Gaussians", error))
     }
 }
 

@@ -56,7 +56,6 @@
 mod diag_gmm;
 mod error;
 mod extractor;
-mod fields;
 mod full_gmm;
 mod online;
 mod options;

@@ -2,12 +2,11 @@
 
 use std::io::{self, BufRead, Write};
 
-use kaldi_matrix::codec::{CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::codec::{CodecError, FieldReader, FieldWriter, KaldiRead, KaldiWrite};
 use kaldi_matrix::optimization::{LinearCgdOptions, linear_cgd};
 use kaldi_matrix::{MatrixBase, SpMatrix, Storage, Vector};
 
 use crate::error::{Error, check_size};
-use crate::fields::{FieldReader, FieldWriter};
 use crate::posteriors::FramePosteriors;
 use crate::terms::{IvectorTerms, objective};
 use crate::utterance::out_of_range;
@@ -223,7 +222,7 @@ impl KaldiRead for OnlineStats {
         fields.expect("</OnlineIvectorEstimationStats>")?;
         if linear.dim() == 0 || linear.dim() != quadratic.dim() {
             let found = format!("{} and {}", linear.dim(), quadratic.dim());
-            return Err(FieldReader::wrong(fields.offset(), "terms of one dimension, 1 or more", found));
+            return Err(CodecError::unexpected(fields.offset(), "terms of one dimension, 1 or more", found));
         }
         Ok(Self { prior_offset, max_count, num_frames, quadratic, linear })
     }
@@ -234,11 +233,11 @@ impl KaldiWrite for OnlineStats {
         let mut fields = FieldWriter::new(w, binary);
         fields.token("<OnlineIvectorEstimationStats>")?;
         fields.token("<PriorOffset>")?;
-        fields.real(self.prior_offset)?;
+        fields.double(self.prior_offset)?;
         fields.token("<MaxCount>")?;
-        fields.real(self.max_count)?;
+        fields.double(self.max_count)?;
         fields.token("<NumFrames>")?;
-        fields.real(self.num_frames)?;
+        fields.double(self.num_frames)?;
         fields.token("<QuadraticTerm>")?;
         fields.object(&self.quadratic)?;
         fields.token("<LinearTerm>")?;

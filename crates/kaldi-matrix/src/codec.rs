@@ -35,6 +35,7 @@
 
 mod binary;
 mod compressed;
+mod fields;
 mod general;
 mod header;
 mod htk;
@@ -50,6 +51,7 @@ use std::io::{self, BufRead, Write};
 use kaldera_base::Real;
 use thiserror::Error;
 
+pub use fields::{FieldReader, FieldWriter};
 pub use header::{MatrixHeader, MatrixStorage};
 pub use htk::{HtkHeader, read_htk, write_htk, write_sphinx};
 pub use reader::{ByteReader, Word};
@@ -113,6 +115,11 @@ pub enum CodecError {
 }
 
 impl CodecError {
+    /// Returns the error for a value at `offset` that is not the expected one.
+    pub fn unexpected(offset: u64, expected: impl Into<Cow<'static, str>>, found: impl ToString) -> Self {
+        Self::Unexpected { offset, expected: expected.into(), found: found.to_string() }
+    }
+
     /// Returns the offset in the input, in bytes.
     pub fn offset(&self) -> u64 {
         match self {

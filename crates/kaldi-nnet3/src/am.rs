@@ -3,12 +3,11 @@
 use std::io::{self, BufRead, Write};
 
 use kaldi_matrix::Vector;
-use kaldi_matrix::codec;
+use kaldi_matrix::codec::{self, FieldReader, FieldWriter};
 
 use crate::error::Error;
 use crate::nnet::Nnet;
 use crate::reader::Reader;
-use crate::writer::Writer;
 
 /// The part of a `final.mdl` after the transition model: a network, and priors.
 ///
@@ -71,14 +70,14 @@ impl AcousticModel {
     /// As [`Nnet::read`].
     pub fn read(input: &mut dyn BufRead) -> Result<Self, Error> {
         let binary = codec::read_header(input)?;
-        let mut reader = Reader::new(input, binary);
+        let mut reader = Reader { fields: FieldReader::new(input, binary) };
         let nnet = Nnet::read_body(&mut reader)?;
-        reader.expect("<LeftContext>")?;
-        let left_context = reader.int()?;
-        reader.expect("<RightContext>")?;
-        let right_context = reader.int()?;
-        reader.expect("<Priors>")?;
-        let priors = reader.single_vector()?;
+        reader.fields.expect("<LeftContext>")?;
+        let left_context = reader.fields.int("a number of frames")?;
+        reader.fields.expect("<RightContext>")?;
+        let right_context = reader.fields.int("a number of frames")?;
+        reader.fields.expect("<Priors>")?;
+        let priors = reader.fields.object()?;
         Ok(Self { nnet, left_context, right_context, priors })
     }
 
@@ -87,13 +86,13 @@ impl AcousticModel {
     /// # Errors
     /// The errors of `out`.
     pub fn write(&self, out: &mut dyn Write, binary: bool) -> io::Result<()> {
-        let mut writer = Writer { out, binary };
-        self.nnet.write_body(&mut writer)?;
-        writer.token("<LeftContext>")?;
-        writer.int(self.left_context)?;
-        writer.token("<RightContext>")?;
-        writer.int(self.right_context)?;
-        writer.token("<Priors>")?;
-        writer.body(&self.priors)
+        let mut fields = FieldWriter::new(out, binary);
+        self.nnet.write_body(&mut fields)?;
+        fields.token("<LeftContext>")?;
+        fields.int(self.left_context)?;
+        fields.token("<RightContext>")?;
+        fields.int(self.right_context)?;
+        fields.token("<Priors>")?;
+        fields.object(&self.priors)
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 
-use kaldi_matrix::codec;
+use kaldi_matrix::codec::{self, FieldReader, FieldWriter};
 
 use crate::descriptor::Descriptor;
 use crate::error::Error;
 use crate::fields::Component;
 use crate::reader::Reader;
-use crate::writer::Writer;
+use crate::writer::write_component;
 
 /// Largest number of columns.
 pub(crate) const MAX_DIM: usize = 1 << 20;
@@ -122,7 +122,7 @@ impl Nnet {
     /// [`Error`], which names the component or the line. Memory is in proportion to the input.
     pub fn read(input: &mut dyn BufRead) -> Result<Self, Error> {
         let binary = codec::read_header(input)?;
-        let mut reader = Reader::new(input, binary);
+        let mut reader = Reader { fields: FieldReader::new(input, binary) };
         Self::read_body(&mut reader)
     }
 
@@ -132,14 +132,14 @@ impl Nnet {
     /// The errors of `out`.
     pub fn write(&self, out: &mut dyn Write, binary: bool) -> io::Result<()> {
         codec::write_header(out, binary)?;
-        self.write_body(&mut Writer { out, binary })
+        self.write_body(&mut FieldWriter::new(out, binary))
     }
 
     /// Reads after the header. The first number says whether the file is binary.
     pub(crate) fn read_body(reader: &mut Reader<'_>) -> Result<Self, Error> {
         let expected = "<Nnet3>, the start of a network";
         reader.skip_whitespace()?;
-        let word = reader.token(expected)?;
+        let word = reader.fields.token(expected)?;
         if word.bytes != b"<Nnet3>" {
             return Err(word.unexpected(expected).into());
         }
@@ -153,44 +153,45 @@ impl Nnet {
                 line => lines.push(line),
             }
         }
-        reader.expect("<NumComponents>")?;
-        if !reader.binary {
+        reader.fields.expect("<NumComponents>")?;
+        if !reader.fields.is_binary() {
             reader.skip_space()?;
         }
         // In text, a digit or more white space follows.
-        reader.binary = reader.peek()? == Some(4);
-        let count = reader.size("a number of components")?;
+        let binary = reader.peek()? == Some(4);
+        reader.fields.set_binary(binary);
+        let count = reader.fields.size("a number of components")?;
         let mut components = Vec::new();
         for _ in 0..count {
-            reader.expect("<ComponentName>")?;
-            let name = reader.token("the name of a component")?;
+            reader.fields.expect("<ComponentName>")?;
+            let name = reader.fields.token("the name of a component")?;
             let name = String::from_utf8(name.bytes.clone()).map_err(|_| name.unexpected("a name"))?;
             let component = reader.component(&name, 0)?;
             components.push((name, component));
         }
-        reader.expect("</Nnet3>")?;
+        reader.fields.expect("</Nnet3>")?;
         let nodes = nodes_of(&lines, &components)?;
         Ok(Self { components, nodes })
     }
 
-    pub(crate) fn write_body(&self, writer: &mut Writer<'_>) -> io::Result<()> {
-        writer.token("<Nnet3>")?;
-        writeln!(writer.out)?;
+    pub(crate) fn write_body(&self, fields: &mut FieldWriter<'_>) -> io::Result<()> {
+        fields.token("<Nnet3>")?;
+        fields.bytes(b"\n")?;
         for line in self.config_lines() {
-            writeln!(writer.out, "{line}")?;
+            fields.bytes(line.as_bytes())?;
+            fields.bytes(b"\n")?;
         }
-        writeln!(writer.out)?;
-        let line_end = |writer: &mut Writer<'_>| if writer.binary { Ok(()) } else { writeln!(writer.out) };
-        writer.token("<NumComponents>")?;
-        writer.size(self.components.len())?;
-        line_end(writer)?;
+        fields.bytes(b"\n")?;
+        fields.token("<NumComponents>")?;
+        fields.size(self.components.len())?;
+        fields.line_end()?;
         for (name, component) in &self.components {
-            writer.token("<ComponentName>")?;
-            writer.token(name)?;
-            writer.component(component)?;
-            line_end(writer)?;
+            fields.token("<ComponentName>")?;
+            fields.token(name)?;
+            write_component(fields, component)?;
+            fields.line_end()?;
         }
-        writer.token("</Nnet3>")
+        fields.token("</Nnet3>")
     }
 
     /// Returns the lines of the network's configuration: one for each node.

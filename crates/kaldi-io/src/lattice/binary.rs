@@ -54,7 +54,7 @@ impl Sealed for CompactLatticeWeight {
         let weight = <LatticeWeight as Sealed>::read(reader, double)?;
         let at = reader.offset();
         let count = i32::from_le_bytes(bytes(reader, EXPECTED)?);
-        let count = usize::try_from(count).map_err(|_| unexpected(at, EXPECTED, count))?;
+        let count = usize::try_from(count).map_err(|_| CodecError::unexpected(at, EXPECTED, count))?;
         let mut alignment = Vec::with_capacity(count.min(MOST_RESERVED));
         for _ in 0..count {
             alignment.push(i32::from_le_bytes(bytes(reader, "a transition identifier")?));
@@ -97,23 +97,27 @@ pub(super) struct Header {
 
 pub(super) fn read_header(reader: &mut ByteReader<'_>) -> Result<Header, CodecError> {
     if bytes(reader, "OpenFst's magic number")? != MAGIC {
-        return Err(unexpected(0, "OpenFst's magic number", "other bytes"));
+        return Err(CodecError::unexpected(0, "OpenFst's magic number", "other bytes"));
     }
     let at = reader.offset();
     let fst_type = string(reader, "the type of the lattice")?;
     if fst_type != "vector" {
-        return Err(unexpected(at, "a lattice of OpenFst's type `vector`", format!("`{fst_type}`")));
+        return Err(CodecError::unexpected(at, "a lattice of OpenFst's type `vector`", format!("`{fst_type}`")));
     }
     let arc_type = string(reader, "the type of arcs")?;
     let at = reader.offset();
     let version = i32::from_le_bytes(bytes(reader, "the version")?);
     if version < VERSION {
-        return Err(unexpected(at, "version 2", version));
+        return Err(CodecError::unexpected(at, "version 2", version));
     }
     let at = reader.offset();
     let flags = i32::from_le_bytes(bytes(reader, "the flags")?);
     if flags & SYMBOLS != 0 {
-        return Err(unexpected(at, "a lattice without tables of symbols, as Kaldi writes it", "one with tables"));
+        return Err(CodecError::unexpected(
+            at,
+            "a lattice without tables of symbols, as Kaldi writes it",
+            "one with tables",
+        ));
     }
     let _properties: [u8; 8] = bytes(reader, "the properties")?;
     let at = reader.offset();
@@ -130,7 +134,8 @@ pub(super) fn read_states<W: Weight>(
     double: bool,
 ) -> Result<LatticeFst<W>, CodecError> {
     const STATES: &str = "the number of states, and a start state among them";
-    let count = usize::try_from(header.num_states).map_err(|_| unexpected(header.at, STATES, header.num_states))?;
+    let count =
+        usize::try_from(header.num_states).map_err(|_| CodecError::unexpected(header.at, STATES, header.num_states))?;
     let mut states: Vec<LatticeState<W>> = Vec::with_capacity(count.min(MOST_RESERVED));
     for _ in 0..count {
         const ARCS: &str = "the number of arcs of a state";
@@ -139,7 +144,7 @@ pub(super) fn read_states<W: Weight>(
         let final_weight = (costs.graph != f32::INFINITY || costs.acoustic != f32::INFINITY).then_some(weight);
         let at = reader.offset();
         let arcs = i64::from_le_bytes(bytes(reader, ARCS)?);
-        let num_arcs = usize::try_from(arcs).map_err(|_| unexpected(at, ARCS, arcs))?;
+        let num_arcs = usize::try_from(arcs).map_err(|_| CodecError::unexpected(at, ARCS, arcs))?;
         let mut arcs = Vec::with_capacity(num_arcs.min(MOST_RESERVED));
         for _ in 0..num_arcs {
             let ilabel = i32::from_le_bytes(bytes(reader, "an input label")?);
@@ -148,16 +153,16 @@ pub(super) fn read_states<W: Weight>(
             let at = reader.offset();
             let next = i32::from_le_bytes(bytes(reader, "a state that an arc enters")?);
             let next_state = usize::try_from(next).ok().filter(|&state| state < count);
-            let next_state = next_state.ok_or_else(|| unexpected(at, "a state that there is", next))?;
+            let next_state = next_state.ok_or_else(|| CodecError::unexpected(at, "a state that there is", next))?;
             arcs.push(LatticeArc { ilabel, olabel, weight, next_state });
         }
         states.push(LatticeState { final_weight, arcs });
     }
     let start = match header.start {
         -1 => None,
-        start => Some(usize::try_from(start).map_err(|_| unexpected(header.at, STATES, start))?),
+        start => Some(usize::try_from(start).map_err(|_| CodecError::unexpected(header.at, STATES, start))?),
     };
-    LatticeFst::new(start, states).map_err(|error| unexpected(header.at, STATES, error.state))
+    LatticeFst::new(start, states).map_err(|error| CodecError::unexpected(header.at, STATES, error.state))
 }
 
 /// Returns the bytes of a lattice; `None` if a number is too large for the file.
@@ -240,12 +245,11 @@ fn string(reader: &mut ByteReader<'_>, expected: &'static str) -> Result<String,
     const LONGEST: usize = 64;
     let at = reader.offset();
     let len = i32::from_le_bytes(bytes(reader, expected)?);
-    let len = usize::try_from(len).ok().filter(|&len| len <= LONGEST).ok_or_else(|| unexpected(at, expected, len))?;
+    let len = usize::try_from(len)
+        .ok()
+        .filter(|&len| len <= LONGEST)
+        .ok_or_else(|| CodecError::unexpected(at, expected, len))?;
     let mut name = vec![0; len];
     reader.read_exact(&mut name, expected)?;
     Ok(String::from_utf8_lossy(&name).escape_debug().to_string())
-}
-
-pub(super) fn unexpected(offset: u64, expected: &'static str, found: impl ToString) -> CodecError {
-    CodecError::Unexpected { offset, expected: expected.into(), found: found.to_string() }
 }

@@ -4,7 +4,6 @@ use kaldi_matrix::codec::push_number;
 
 use super::*;
 use crate::error::{Error, excerpt};
-use crate::lattice::binary::unexpected;
 
 /// A lattice of the kind that its lines show.
 pub(super) enum Either {
@@ -27,7 +26,12 @@ pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Either, Error> {
         let text = line.trim_ascii();
         if number == 0 {
             if !text.is_empty() {
-                return Err(unexpected(at, "the end of the line after the key of a lattice", excerpt(text)).into());
+                return Err(CodecError::unexpected(
+                    at,
+                    "the end of the line after the key of a lattice",
+                    excerpt(text),
+                )
+                .into());
             }
             if ended {
                 return Err(reader.end("a lattice").into());
@@ -37,7 +41,8 @@ pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Either, Error> {
         if text.is_empty() {
             break;
         }
-        let wrong = || unexpected(at, "an arc (state, state, labels, weight) or a final state", excerpt(text));
+        let wrong =
+            || CodecError::unexpected(at, "an arc (state, state, labels, weight) or a final state", excerpt(text));
         let columns = std::str::from_utf8(text).map_err(|_| wrong())?;
         let columns: Vec<_> = columns.split_ascii_whitespace().collect();
         let (is_plain, is_compact) = (plain.add(&columns), compact.add(&columns));
@@ -107,12 +112,12 @@ impl<W: Weight> Lines<W> {
         const MOST_WITHOUT: usize = 1 << 16;
         let Self { arcs, finals, start, num_states, .. } = self;
         if num_states > 2 * (arcs.len() + finals.len()) + MOST_WITHOUT {
-            return Err(unexpected(at, "states with numbers one after another", num_states - 1));
+            return Err(CodecError::unexpected(at, "states with numbers one after another", num_states - 1));
         }
         let mut states = vec![LatticeState { final_weight: None, arcs: Vec::new() }; num_states];
         arcs.into_iter().for_each(|(from, arc)| states[from].arcs.push(arc));
         finals.into_iter().for_each(|(state, weight)| states[state].final_weight = Some(weight));
-        LatticeFst::new(start, states).map_err(|error| unexpected(at, "a state that there is", error.state))
+        LatticeFst::new(start, states).map_err(|error| CodecError::unexpected(at, "a state that there is", error.state))
     }
 }
 
