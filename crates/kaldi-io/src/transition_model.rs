@@ -86,10 +86,15 @@ impl Topology {
         self.entries.get(usize::try_from(*entry).ok()?).map(Vec::as_slice)
     }
 
-    /// Returns the phones of an entry.
-    fn phones(&self, entry: usize) -> impl Iterator<Item = usize> {
-        let is_its = move |&(_, &found): &(usize, &i32)| usize::try_from(found) == Ok(entry);
-        self.entry_of.iter().enumerate().filter(is_its).map(|(phone, _)| phone)
+    /// Returns the phones of each entry.
+    fn phones(&self) -> Vec<Vec<usize>> {
+        let mut phones = vec![Vec::new(); self.entries.len()];
+        for (phone, &entry) in self.entry_of.iter().enumerate() {
+            if let Some(phones) = usize::try_from(entry).ok().and_then(|entry| phones.get_mut(entry)) {
+                phones.push(phone);
+            }
+        }
+        phones
     }
 
     fn last_state(&mut self) -> Option<&mut State> {
@@ -328,7 +333,9 @@ mod tests {
         for at in 0..body {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x81;
-            let _ = TransitionModel::read(&mut &damaged[..]);
+            if let Ok(model) = TransitionModel::read(&mut &damaged[..]) {
+                let _ = model.write(&mut Vec::new(), false);
+            }
         }
     }
 }

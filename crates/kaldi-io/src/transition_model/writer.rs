@@ -86,9 +86,9 @@ impl Writer<'_> {
     fn text_topology(&mut self, topology: &Topology) -> io::Result<()> {
         let is_hmm = topology.is_hmm();
         self.line_end()?;
-        for (number, entry) in topology.entries.iter().enumerate() {
+        for (entry, phones) in topology.entries.iter().zip(topology.phones()) {
             write!(self.out, "<TopologyEntry> \n<ForPhones> \n")?;
-            topology.phones(number).try_for_each(|phone| write!(self.out, "{phone} "))?;
+            phones.iter().try_for_each(|phone| write!(self.out, "{phone} "))?;
             write!(self.out, "\n</ForPhones> \n")?;
             for (number, State { pdf_class, loop_class, transitions }) in entry.iter().enumerate() {
                 write!(self.out, "<State> {number} ")?;
