@@ -15,6 +15,7 @@
 //! Transition identifiers number the transitions of all triples from 1, one triple after the other.
 
 mod reader;
+mod topology;
 mod writer;
 
 use std::io::{self, BufRead, Write};
@@ -22,9 +23,9 @@ use std::io::{self, BufRead, Write};
 use kaldi_matrix::Vector;
 use kaldi_matrix::codec::{ByteReader, CodecError, KaldiRead, KaldiWrite, read_header, write_header};
 
-use self::reader::Reader;
+use self::reader::{Reader, unexpected};
+use self::topology::{Topology, Tuple};
 use self::writer::Writer;
-
 use crate::error::Error;
 use crate::rxfilename::Input;
 
@@ -51,69 +52,6 @@ pub struct TransitionModel {
     /// Logarithms of the probabilities of the identifiers; index 0 belongs to none.
     log_probs: Vector<f32>,
     transitions: Vec<Transition>,
-}
-
-/// The class of a state that has no pdf.
-const NO_PDF: i32 = -1;
-
-/// A state of a phone.
-#[derive(Debug, Clone, PartialEq)]
-struct State {
-    /// [`NO_PDF`] for none.
-    pdf_class: i32,
-    loop_class: i32,
-    /// Destination and probability of the transitions.
-    transitions: Vec<(i32, f32)>,
-}
-
-impl State {
-    fn new() -> Self {
-        Self { pdf_class: NO_PDF, loop_class: NO_PDF, transitions: Vec::new() }
-    }
-}
-
-/// The topologies of phones.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Topology {
-    /// Entry of each phone, -1 for none.
-    entry_of: Vec<i32>,
-    entries: Vec<Vec<State>>,
-}
-
-impl Topology {
-    fn entry(&self, phone: i32) -> Option<&[State]> {
-        let entry = self.entry_of.get(usize::try_from(phone).ok()?)?;
-        self.entries.get(usize::try_from(*entry).ok()?).map(Vec::as_slice)
-    }
-
-    /// Returns the phones of each entry.
-    fn phones(&self) -> Vec<Vec<usize>> {
-        let mut phones = vec![Vec::new(); self.entries.len()];
-        for (phone, &entry) in self.entry_of.iter().enumerate() {
-            if let Some(phones) = usize::try_from(entry).ok().and_then(|entry| phones.get_mut(entry)) {
-                phones.push(phone);
-            }
-        }
-        phones
-    }
-
-    fn last_state(&mut self) -> Option<&mut State> {
-        self.entries.last_mut()?.last_mut()
-    }
-
-    /// Returns `true` if self-loops have no pdf of their own.
-    fn is_hmm(&self) -> bool {
-        self.entries.iter().flatten().all(|state| state.pdf_class == state.loop_class)
-    }
-}
-
-/// A state of a phone in a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Tuple {
-    phone: i32,
-    state: i32,
-    pdf: i32,
-    loop_pdf: i32,
 }
 
 impl TransitionModel {
@@ -220,10 +158,6 @@ impl TransitionModel {
         let place = usize::try_from(transition_id).ok()?.checked_sub(1)?;
         self.transitions.get(place).copied()
     }
-}
-
-fn unexpected(offset: u64, expected: &'static str, found: String) -> CodecError {
-    CodecError::Unexpected { offset, expected: expected.into(), found }
 }
 
 #[cfg(test)]

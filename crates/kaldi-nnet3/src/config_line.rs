@@ -1,7 +1,9 @@
 //! Lines of a network's configuration: a word, and values by key.
 
 use crate::error::Error;
-use crate::nnet::MAX_DIM;
+
+/// Largest number of columns.
+pub(crate) const MAX_DIM: usize = 1 << 20;
 
 /// The first word of a line and its values by key.
 pub(crate) struct Line<'a> {

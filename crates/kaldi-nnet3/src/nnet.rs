@@ -12,9 +12,6 @@ use crate::fields::Component;
 use crate::reader::Reader;
 use crate::writer::Writer;
 
-/// Largest number of columns.
-pub(crate) const MAX_DIM: usize = 1 << 20;
-
 /// The objective of an output, which only training uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {

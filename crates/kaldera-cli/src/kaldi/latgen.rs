@@ -1,4 +1,4 @@
-//! `latgen-faster-mapped`: lattices from log-likelihoods and graphs, and the parts of such programs.
+//! `latgen-faster-mapped`: lattices from log-likelihoods and graphs; the parts of such programs.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! `nnet3-copy` and `nnet3-am-copy`, `nnet3-info` and `nnet3-am-info`: networks and models from file
-//! to file, and in words.
+//! `nnet3-copy`, `nnet3-am-copy`, `nnet3-info` and `nnet3-am-info`: networks and models from file to
+//! file, and in words.
 
 use std::process::ExitCode;
 

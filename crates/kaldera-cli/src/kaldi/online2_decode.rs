@@ -1,4 +1,5 @@
-//! `online2-wav-nnet3-latgen-faster`: recordings to lattices, in chunks as an online decoder gets them.
+//! `online2-wav-nnet3-latgen-faster`: recordings to lattices, in chunks as an online decoder gets
+//! them.
 
 use std::process::ExitCode;
 use std::sync::Arc;

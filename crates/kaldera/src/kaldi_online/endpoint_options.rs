@@ -37,8 +37,8 @@ const RULES: [[&str; 4]; 5] = [
     ],
 ];
 
-/// Adds the options of the five rules, under Kaldi's names: `endpoint.rule1.min-trailing-silence` and
-/// so on.
+/// Adds the options of the five rules, under Kaldi's names: `endpoint.rule1.min-trailing-silence`
+/// and so on.
 pub fn register_endpoint_rules<'a>(rules: &'a mut EndpointRules, registry: &mut dyn Registry<'a>) {
     for (rule, names) in rules.rules.iter_mut().zip(RULES) {
         let EndpointRule {

@@ -2,7 +2,7 @@
 
 use kaldi_matrix::codec::{ByteReader, CodecError, Word};
 
-use super::{State, Topology, Tuple, unexpected};
+use super::topology::{State, Topology, Tuple};
 
 pub(super) struct Reader<'a> {
     pub(super) bytes: ByteReader<'a>,
@@ -152,4 +152,8 @@ impl Reader<'_> {
 
 fn parse(word: &Word) -> Option<i32> {
     std::str::from_utf8(&word.bytes).ok()?.parse().ok()
+}
+
+pub(super) fn unexpected(offset: u64, expected: &'static str, found: String) -> CodecError {
+    CodecError::Unexpected { offset, expected: expected.into(), found }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use kaldi_matrix::codec::push_number;
 
-use super::{NO_PDF, State, Topology};
+use super::topology::{NO_PDF, State, Topology};
 
 pub(super) struct Writer<'a> {
     pub(super) out: &'a mut dyn Write,
