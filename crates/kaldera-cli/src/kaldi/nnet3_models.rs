@@ -1,4 +1,4 @@
-//! `nnet3-copy`, `nnet3-am-copy`, `nnet3-info` and `nnet3-am-info`: networks and models from file to
+//! `nnet3-copy`, `nnet3-am-copy`, `nnet3-info`, `nnet3-am-info`: networks and models from file to
 //! file, and in words.
 
 use std::process::ExitCode;
