@@ -60,8 +60,9 @@ pub(crate) fn hint(name: &str) -> Option<String> {
     }
     let is_of_models = MODELS.iter().any(|begin| name.starts_with(begin));
     is_of_models.then(|| {
-        "; Kaldi's programs for acoustic models (GMMs, nnet3, i-vectors) are not part of Kaldera: 'kaldera transcribe' runs \
-         ONNX and safetensors networks, and 'kaldera latgen-faster-mapped' decodes log-likelihoods"
+        "; Kaldi's programs that train acoustic models, and the ones for GMMs, are not part of Kaldera: 'kaldera \
+         nnet3-latgen-faster' decodes with a network of Kaldi's, 'kaldera transcribe' runs ONNX and safetensors networks \
+         and folders of Vosk"
             .to_owned()
     })
 }
@@ -78,8 +79,8 @@ mod tests {
             ("fstcompose", "'kaldera fst compose'"),
             ("make-hlg", "'kaldera fst make-hlg'"),
             ("gmm-latgen-faster", "are not part of Kaldera"),
-            ("nnet3-compute", "are not part of Kaldera"),
-            ("online2-wav-nnet3-latgen-faster", "are not part of Kaldera"),
+            ("nnet3-train", "are not part of Kaldera"),
+            ("online2-wav-gmm-latgen-faster", "are not part of Kaldera"),
             ("lmplz", "does not estimate"),
             ("ngram", "'kaldera help lm'"),
             ("perplexity", "'kaldera lm perplexity'"),

@@ -27,6 +27,7 @@ mod gmm_posteriors;
 mod interpolate_pitch;
 mod ivector_extract;
 mod ivector_extract_online;
+mod latgen;
 mod lattice_align;
 mod lattice_combine;
 mod lattice_copy;
@@ -40,6 +41,13 @@ mod lattices;
 mod linear_to_nbest;
 mod matrix_sum_rows;
 mod modify_cmvn_stats;
+mod nnet3_compute;
+mod nnet3_forward;
+mod nnet3_latgen;
+mod nnet3_models;
+mod nnet3_options;
+mod online2_decode;
+mod online2_features;
 mod paste_feats;
 mod phones;
 mod pitch_feats;
@@ -105,7 +113,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     ivector_extract::TOOL,
     ivector_extract_online::TOOL,
     gmm_models::EXTRACTOR,
-    decode::LATGEN,
+    latgen::TOOL,
     lattice_paths::ONE_BEST,
     lattice_copy::PENALTY,
     lattice_align::WORDS,
@@ -139,6 +147,13 @@ pub(crate) const TOOLS: &[Tool] = &[
     modify_cmvn_stats::TOOL,
     lattice_paths::CTM,
     lattice_paths::LINEAR,
+    nnet3_models::AM_COPY,
+    nnet3_models::AM_INFO,
+    nnet3_compute::TOOL,
+    nnet3_models::COPY,
+    nnet3_models::INFO,
+    nnet3_latgen::TOOL,
+    online2_decode::TOOL,
     paste_feats::TOOL,
     pitch_feats::PROCESS,
     select_feats::TOOL,
@@ -299,10 +314,18 @@ impl<'a> Registry<'a> for FileOptions {
             }
             "cmvn-config"
             | "diag-ubm"
+            | "edits-config"
+            | "fbank-config"
             | "frame-weights-rspecifier"
             | "global-cmvn-stats"
+            | "ivector-extraction-config"
             | "ivector-extractor"
+            | "ivectors"
             | "lda-matrix"
+            | "mfcc-config"
+            | "online-ivectors"
+            | "plp-config"
+            | "set-raw-nnet"
             | "splice-config" => &mut self.inputs,
             "write-lattices" | "write-num-frames" | "write-utt2dur" => &mut self.outputs,
             _ => return,

@@ -11,6 +11,7 @@
 //!      |             batches and streams
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- ivector  Kaldi's i-vectors: mixtures of Gaussians, extractors, online estimation
+//!      +--- nnet3    Kaldi's networks: read, written, computed over utterances and streams
 //!      +--- losses   CTC, the RNN-T family, LF-MMI, minimum word error rate, with gradients
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
@@ -113,6 +114,7 @@ pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_ivector as ivector;
 pub use kaldi_matrix as matrix;
+pub use kaldi_nnet3 as nnet3;
 pub use lod;
 /// The version of `ndarray` whose arrays this crate takes and returns.
 ///

@@ -1,8 +1,8 @@
 //! Kaldi's transition model: the phone and the column of the network's output of each transition
 //! identifier.
 //!
-//! It is the first part of a model such as `final.mdl`. The acoustic model after it is read by the
-//! crate `kaldi-nnet3`, from the same input.
+//! It is the first part of a model such as `final.mdl`. The acoustic model after it is read and
+//! written by the crate `kaldi-nnet3`, from the same input and to the same output.
 //! The binary and the text form are supported, with topologies of one pdf for a state
 //! (`<PdfClass>`) and of two (`<ForwardPdfClass>`, `<SelfLoopPdfClass>`):
 //!
@@ -14,11 +14,18 @@
 //!
 //! Transition identifiers number the transitions of all triples from 1, one triple after the other.
 
-use std::io::BufRead;
+mod reader;
+mod topology;
+mod writer;
+
+use std::io::{self, BufRead, Write};
 
 use kaldi_matrix::Vector;
-use kaldi_matrix::codec::{CodecError, FieldReader, Word, read_header};
+use kaldi_matrix::codec::{CodecError, FieldReader, FieldWriter, read_header, write_header};
 
+use self::reader::Reader;
+use self::topology::{Topology, Tuple};
+use self::writer::Writer;
 use crate::error::Error;
 use crate::rxfilename::Input;
 
@@ -38,21 +45,13 @@ pub struct Transition {
 }
 
 /// Map from Kaldi's transition identifiers to transitions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TransitionModel {
+    topology: Topology,
+    tuples: Vec<Tuple>,
+    /// Logarithms of the probabilities of the identifiers; index 0 belongs to none.
+    log_probs: Vector<f32>,
     transitions: Vec<Transition>,
-}
-
-/// Destination states of the transitions of each state of a phone.
-type Entry = Vec<Vec<i32>>;
-
-/// The topologies of phones.
-struct Topology {
-    /// Entry of each phone, -1 for none.
-    entry_of: Vec<i32>,
-    entries: Vec<Entry>,
-    /// `true` if self-loops have no pdf of their own.
-    is_hmm: bool,
 }
 
 impl TransitionModel {
@@ -85,17 +84,15 @@ impl TransitionModel {
         // Index 0 belongs to no identifier.
         let most = log_probs.dim().saturating_sub(1);
         let mut transitions = Vec::new();
-        for &(phone, state, pdf, loop_pdf) in &tuples {
+        for &Tuple { phone, state, pdf, loop_pdf } in &tuples {
             let wrong = |found: String| CodecError::unexpected(at, "triples that fit the topologies", found);
-            let entry = usize::try_from(phone).ok().and_then(|phone| topology.entry_of.get(phone));
-            let entry = entry.and_then(|&entry| topology.entries.get(usize::try_from(entry).ok()?));
-            let entry = entry.ok_or_else(|| wrong(format!("phone {phone}, which has none")))?;
-            let dests = usize::try_from(state).ok().and_then(|state| entry.get(state));
-            let dests = dests.ok_or_else(|| wrong(format!("state {state} of phone {phone}")))?;
-            if transitions.len() + dests.len() > most {
+            let entry = topology.entry(phone).ok_or_else(|| wrong(format!("phone {phone}, which has none")))?;
+            let found = usize::try_from(state).ok().and_then(|state| entry.get(state));
+            let found = found.ok_or_else(|| wrong(format!("state {state} of phone {phone}")))?;
+            if transitions.len() + found.transitions.len() > most {
                 return Err(wrong(format!("{most} probabilities for more transitions")));
             }
-            transitions.extend(dests.iter().map(|&dest| {
+            transitions.extend(found.transitions.iter().map(|&(dest, _)| {
                 let is_self_loop = dest == state;
                 let is_final = usize::try_from(dest).is_ok_and(|dest| dest + 1 == entry.len());
                 Transition { phone, state, pdf: if is_self_loop { loop_pdf } else { pdf }, is_self_loop, is_final }
@@ -105,7 +102,39 @@ impl TransitionModel {
             let found = format!("{} transitions and {most} probabilities", transitions.len());
             return Err(CodecError::unexpected(at, "one probability for each transition", found));
         }
-        Ok(Self { transitions })
+        Ok(Self { topology, tuples, log_probs, transitions })
+    }
+
+    /// Writes the model with its header, in Kaldi's bytes. An acoustic model may follow.
+    ///
+    /// # Errors
+    /// The errors of `out`.
+    pub fn write(&self, out: &mut dyn Write, binary: bool) -> io::Result<()> {
+        write_header(out, binary)?;
+        let mut writer = Writer { fields: FieldWriter::new(out, binary) };
+        writer.fields.token("<TransitionModel>")?;
+        writer.fields.line_end()?;
+        writer.topology(&self.topology)?;
+        let is_hmm = self.topology.is_hmm();
+        let name = if is_hmm { "Triples" } else { "Tuples" };
+        writer.fields.token(&format!("<{name}>"))?;
+        writer.fields.size(self.tuples.len())?;
+        writer.fields.line_end()?;
+        for &Tuple { phone, state, pdf, loop_pdf } in &self.tuples {
+            let numbers = [phone, state, pdf, loop_pdf];
+            numbers[..if is_hmm { 3 } else { 4 }].iter().try_for_each(|&number| writer.fields.int(number))?;
+            writer.fields.line_end()?;
+        }
+        writer.fields.token(&format!("</{name}>"))?;
+        writer.fields.line_end()?;
+        writer.fields.token("<LogProbs>")?;
+        writer.fields.line_end()?;
+        writer.fields.object(&self.log_probs)?;
+        for token in ["</LogProbs>", "</TransitionModel>"] {
+            writer.fields.token(token)?;
+            writer.fields.line_end()?;
+        }
+        Ok(())
     }
 
     /// Returns the number of transition identifiers: they are 1, 2 and so on.
@@ -126,115 +155,6 @@ impl TransitionModel {
         let place = usize::try_from(transition_id).ok()?.checked_sub(1)?;
         self.transitions.get(place).copied()
     }
-}
-
-struct Reader<'a> {
-    fields: FieldReader<'a>,
-}
-
-impl Reader<'_> {
-    fn topology(&mut self) -> Result<Topology, CodecError> {
-        self.fields.expect("<Topology>")?;
-        if self.fields.is_binary() { self.binary_topology() } else { self.text_topology() }
-    }
-
-    fn binary_topology(&mut self) -> Result<Topology, CodecError> {
-        self.fields.ints(1)?;
-        let entry_of = self.fields.ints(1)?;
-        let mut count = self.fields.int("the number of topologies")?;
-        // -1 marks self-loops with pdfs of their own.
-        let is_hmm = count != -1;
-        if !is_hmm {
-            count = self.fields.int("the number of topologies")?;
-        }
-        let mut entries = Vec::new();
-        for _ in 0..count {
-            let mut entry = Entry::new();
-            for _ in 0..self.fields.size("the number of states")? {
-                self.fields.int("a pdf class")?;
-                if !is_hmm {
-                    self.fields.int("the pdf class of a self-loop")?;
-                }
-                let mut dests = Vec::new();
-                for _ in 0..self.fields.size("the number of transitions")? {
-                    dests.push(self.fields.int("the state that a transition leads to")?);
-                    self.fields.real::<f32>("the probability of a transition")?;
-                }
-                entry.push(dests);
-            }
-            entries.push(entry);
-        }
-        self.fields.expect("</Topology>")?;
-        Ok(Topology { entry_of, entries, is_hmm })
-    }
-
-    fn text_topology(&mut self) -> Result<Topology, CodecError> {
-        const EXPECTED: &str = "a topology: <TopologyEntry>, <ForPhones>, <State> and so on";
-        let mut made = Topology { entry_of: Vec::new(), entries: Vec::new(), is_hmm: true };
-        loop {
-            let word = self.fields.token(EXPECTED)?;
-            match &*word.bytes {
-                b"</Topology>" => return Ok(made),
-                b"<TopologyEntry>" => made.entries.push(Entry::new()),
-                b"<ForPhones>" => loop {
-                    /// Bound of phones, so that damaged files do not allocate much memory.
-                    const MOST_PHONES: usize = 1 << 24;
-                    let word = self.fields.token("a phone or </ForPhones>")?;
-                    if word.bytes == b"</ForPhones>" {
-                        break;
-                    }
-                    let phone = parse(&word).and_then(|phone: i32| usize::try_from(phone).ok());
-                    let phone = phone.filter(|&phone| phone < MOST_PHONES).ok_or_else(|| word.unexpected("a phone"))?;
-                    if made.entry_of.len() <= phone {
-                        made.entry_of.resize(phone + 1, -1);
-                    }
-                    made.entry_of[phone] = i32::try_from(made.entries.len()).unwrap_or(i32::MAX) - 1;
-                },
-                b"<State>" => {
-                    self.fields.int("the number of a state")?;
-                    made.entries.last_mut().ok_or_else(|| word.unexpected("<TopologyEntry>"))?.push(Vec::new());
-                }
-                b"<PdfClass>" | b"<ForwardPdfClass>" => {
-                    made.is_hmm = word.bytes == b"<PdfClass>";
-                    self.fields.int("a pdf class")?;
-                }
-                b"<SelfLoopPdfClass>" => {
-                    self.fields.int("a pdf class")?;
-                }
-                b"<Transition>" => {
-                    let dest = self.fields.int("the state that a transition leads to")?;
-                    self.fields.token("the probability of a transition")?;
-                    let state = made.entries.last_mut().and_then(|entry| entry.last_mut());
-                    state.ok_or_else(|| word.unexpected("<State>"))?.push(dest);
-                }
-                b"<Final>" | b"</State>" | b"</TopologyEntry>" => {}
-                _ => return Err(word.unexpected(EXPECTED)),
-            }
-        }
-    }
-
-    /// Reads phone, state, pdf, and the pdf of self-loops.
-    fn tuples(&mut self) -> Result<Vec<(i32, i32, i32, i32)>, CodecError> {
-        let word = self.fields.token("<Triples> or <Tuples>")?;
-        let end: &[u8] = match &*word.bytes {
-            b"<Triples>" => b"</Triples>",
-            b"<Tuples>" => b"</Tuples>",
-            _ => return Err(word.unexpected("<Triples> or <Tuples>")),
-        };
-        let mut tuples = Vec::new();
-        for _ in 0..self.fields.size("the number of triples")? {
-            let [phone, state, pdf] =
-                [self.fields.int("a phone")?, self.fields.int("a state")?, self.fields.int("a pdf")?];
-            let loop_pdf = if end == b"</Tuples>" { self.fields.int("the pdf of a self-loop")? } else { pdf };
-            tuples.push((phone, state, pdf, loop_pdf));
-        }
-        let word = self.fields.token("the end of the triples")?;
-        if word.bytes == end { Ok(tuples) } else { Err(word.unexpected("the end of the triples")) }
-    }
-}
-
-fn parse(word: &Word) -> Option<i32> {
-    std::str::from_utf8(&word.bytes).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -277,7 +197,7 @@ mod tests {
         [3, 1, 0, 0, 1, 1, 1, 2, 0, 2].iter().for_each(|&i| int(&mut out, i));
         out.extend(b"</Triples> <LogProbs> FV ");
         int(&mut out, 7);
-        (0..7).for_each(|_| out.extend((-0.7_f32).to_le_bytes()));
+        (0..7).for_each(|id| out.extend(if id == 0 { 0.0 } else { -0.7_f32 }.to_le_bytes()));
         out.extend(b"</LogProbs> </TransitionModel> rest");
         out
     }
@@ -296,12 +216,34 @@ mod tests {
     }
 
     #[test]
-    fn pdfs_of_self_loops() {
-        let text = TEXT
-            .replace("<PdfClass> 0", "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1")
+    fn what_is_written_was_read() {
+        let written = |text: &[u8], binary| {
+            let mut out = Vec::new();
+            TransitionModel::read(&mut &*text).unwrap().write(&mut out, binary).unwrap();
+            out
+        };
+        let whole = |file: &[u8]| file[..file.len() - "rest".len()].to_vec();
+        let (text, bytes) = (whole(TEXT.as_bytes()), whole(&binary()));
+        for from in [&text, &bytes] {
+            assert_eq!(String::from_utf8(written(from, false)).unwrap().as_bytes(), text);
+            assert_eq!(written(from, true), bytes);
+        }
+        let chain = chain();
+        let chain = whole(chain.as_bytes());
+        assert_eq!(String::from_utf8(written(&written(&chain, true), false)).unwrap().as_bytes(), chain);
+    }
+
+    /// The model with pdfs of self-loops.
+    fn chain() -> String {
+        TEXT.replace("<PdfClass> 0", "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1")
             .replace("<PdfClass> 1", "<ForwardPdfClass> 0 <SelfLoopPdfClass> 1")
             .replace("Triples", "Tuples")
-            .replace("1 0 0 \n1 1 1 \n2 0 2 \n", "1 0 0 3 \n1 1 1 4 \n2 0 2 5 \n");
+            .replace("1 0 0 \n1 1 1 \n2 0 2 \n", "1 0 0 3 \n1 1 1 4 \n2 0 2 5 \n")
+    }
+
+    #[test]
+    fn pdfs_of_self_loops() {
+        let text = chain();
         let model = TransitionModel::read(&mut text.as_bytes()).unwrap();
         assert_eq!((model.get(1).unwrap().pdf, model.get(2).unwrap().pdf, model.num_pdfs()), (3, 0, 6));
     }
@@ -322,7 +264,9 @@ mod tests {
         for at in 0..body {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x81;
-            let _ = TransitionModel::read(&mut &damaged[..]);
+            if let Ok(model) = TransitionModel::read(&mut &damaged[..]) {
+                let _ = model.write(&mut Vec::new(), false);
+            }
         }
     }
 }

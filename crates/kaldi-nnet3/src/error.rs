@@ -84,6 +84,18 @@ pub enum Error {
         /// The input node.
         name: String,
     },
+    /// I-vectors that end long before the features.
+    #[error(
+        "there is no i-vector for frame {frame}: {found} are there, for {period} frames each; is the period right?"
+    )]
+    TooFewIvectors {
+        /// The frame in the middle of a chunk.
+        frame: usize,
+        /// Number of i-vectors.
+        found: usize,
+        /// Number of frames from one to the next.
+        period: usize,
+    },
     /// An output row whose inputs are not all there.
     #[error("output `{name}` cannot be computed at frame {frame} from the inputs given")]
     NotComputable {

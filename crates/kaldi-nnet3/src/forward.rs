@@ -29,6 +29,9 @@ const FRAMES: i32 = 1 << 18;
 /// Largest number of frames after which descriptors may repeat.
 const MAX_MODULUS: u64 = 1 << 12;
 
+/// Frames that the last i-vector may be behind, as in Kaldi.
+const MAX_BEHIND: usize = 50;
+
 /// Number of plans that are kept.
 const MAX_PLANS: usize = 16;
 
@@ -65,7 +68,8 @@ pub enum Ivectors<'a> {
     None,
     /// One for all frames.
     One(&'a [f32]),
-    /// A row for each `period` frames. A chunk takes the one at its middle.
+    /// A row for each `period` frames. A chunk takes the one at its middle, or the last one if that
+    /// is at most 50 frames behind.
     Online {
         /// The rows.
         rows: &'a Matrix<f32>,
@@ -177,7 +181,7 @@ impl Network {
     /// copies of these.
     ///
     /// # Errors
-    /// [`Error`] for features or i-vectors that do not fit.
+    /// [`Error`] for features or i-vectors that do not fit; [`Error::TooFewIvectors`].
     #[doc(alias = "nnet3-compute")]
     pub fn compute<S: Storage<Elem = f32>>(
         &self,
@@ -294,8 +298,12 @@ impl Network {
             Ivectors::One(ivector) => ivector,
             Ivectors::Online { rows, period } => {
                 let middle = (first + frames / 2).unsigned_abs() as usize;
-                let row = (middle / period.max(1)).min(rows.num_rows().saturating_sub(1));
-                if rows.num_rows() == 0 { &[] } else { rows.row_data(row) }
+                let (found, period) = (rows.num_rows(), period.max(1));
+                let row = (middle / period).min(found.saturating_sub(1));
+                if (middle / period - row).saturating_mul(period) > MAX_BEHIND {
+                    return Err(Error::TooFewIvectors { frame: middle, found, period });
+                }
+                if found == 0 { &[] } else { rows.row_data(row) }
             }
         };
         self.check_ivector(ivector.len()).map(|()| ivector)

@@ -8,9 +8,9 @@ mod statistics;
 
 use kaldi_matrix::Matrix;
 
+use crate::config_line::MAX_DIM;
 use crate::descriptor::MAX_OFFSET;
 use crate::fields::{Component, Value};
-use crate::nnet::MAX_DIM;
 use crate::pointwise::Pointwise;
 use crate::product::Product;
 

@@ -44,7 +44,8 @@
 //! |---|---|
 //! | `Nnet`, `nnet3-copy`, `nnet3-init` on a `.raw` | [`Nnet::read`], [`Nnet::write`] |
 //! | `AmNnetSimple`, `nnet3-am-copy` | [`AcousticModel`], after `kaldi_io`'s `TransitionModel` |
-//! | `nnet3-info` | [`Nnet::components`], [`Nnet::config_lines`], [`Network::left_context`] ... |
+//! | `ReadEditConfig`, `nnet3-copy --edits` | [`Nnet::edit`] |
+//! | `nnet3-info`, `nnet3-am-info` | [`Nnet::info`], [`AcousticModel::info`] |
 //! | `SetBatchnormTestMode`, `SetDropoutTestMode`, `CollapseModel` | [`Network::new`] |
 //! | `NnetSimpleComputationOptions`, `nnet3-compute` | [`ForwardOptions`], [`Network::compute`] |
 //! | `nnet3-xvector-compute` | [`Network::compute_vector`] |
@@ -59,12 +60,16 @@
 
 mod am;
 mod buffers;
+mod component_info;
+mod config_line;
 mod descriptor;
+mod edit;
 mod error;
 mod execute;
 mod explore;
 mod fields;
 mod forward;
+mod info;
 mod layer;
 mod looped;
 mod network;
@@ -75,6 +80,7 @@ mod product;
 mod reader;
 mod schema;
 mod stream;
+mod words;
 mod writer;
 
 pub use am::AcousticModel;

@@ -2,7 +2,7 @@
 
 use kaldera_base::gemm::{Operand, gemm};
 
-use crate::descriptor::{Descriptor, IndexVariable, lcm};
+use crate::descriptor::{Descriptor, IndexVariable};
 use crate::error::Error;
 use crate::layer::{Function, Layer, Times};
 use crate::nnet::{Nnet, NodeKind};
@@ -65,7 +65,7 @@ impl Graph {
         graph.take_ranges(nnet)?;
         graph.check_widths(nnet)?;
         // All nodes count here, as in Kaldi.
-        graph.modulus = nnet.nodes.iter().filter_map(|node| node.descriptor()).fold(1, |m, d| lcm(m, d.modulus()));
+        graph.modulus = nnet.modulus();
         graph.join_pointwise();
         graph.join_products();
         graph.fold_scales();

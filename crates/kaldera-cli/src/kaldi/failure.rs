@@ -19,6 +19,22 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Ivector(#[from] kaldera::ivector::Error),
     #[error(transparent)]
+    Nnet3(#[from] kaldera::nnet3::Error),
+    #[error("utterance '{key}': {source}")]
+    Utterance { key: String, source: kaldera::nnet3::Error },
+    #[error("the model has {found} priors, and its network {wanted} columns of output")]
+    Priors { found: usize, wanted: usize },
+    #[error("the network has {found} columns of output, and the transition model names {wanted} pdfs")]
+    FewPdfs { found: usize, wanted: usize },
+    #[error("the features have {found} columns, and the network takes {wanted}")]
+    FeatureDim { found: usize, wanted: usize },
+    #[error("the network takes i-vectors: give --ivector-extraction-config")]
+    NoIvectors,
+    #[error("'{key}' has an i-vector of {found} elements, and the network takes {wanted} (0 for none)")]
+    IvectorDim { key: String, found: usize, wanted: usize },
+    #[error("option --{name} is not supported: {reason}")]
+    Unsupported { name: &'static str, reason: &'static str },
+    #[error(transparent)]
     Feat(#[from] kaldera::feat::Error),
     #[error(transparent)]
     Fsa(#[from] kaldera::fsa::Error),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Ended};
 use crate::ivectors::one_gaussian;
+use crate::nnet3::identity;
 use crate::recognition::random_model;
 
 /// OpenBLAS, which the whole workspace is tested with, starts its threads before `main`, and hangs
@@ -86,6 +87,13 @@ fn lines(bench: &Bench) -> Vec<String> {
             "ivector-extractor-copy" => "final.ie out",
             "matrix-dim" => "ark:x.ark",
             "modify-cmvn-stats" => "0:1 ark:cmvn.ark ark:out",
+            "nnet3-am-copy" => "wide.mdl out",
+            "nnet3-am-info" => "wide.mdl",
+            "nnet3-compute" => "wide.raw ark:x.ark ark:out",
+            "nnet3-copy" => "wide.raw out",
+            "nnet3-info" => "wide.raw",
+            "nnet3-latgen-faster" => "--allow-partial wide.mdl a.txt ark:x.ark ark:out",
+            "online2-wav-nnet3-latgen-faster" => "wide.mdl g.fst ark:spk2utt scp:wav.scp ark:out",
             "paste-feats" => "ark:x.ark ark:x.ark ark:out",
             "select-feats" => "0-3 ark:x.ark ark:out",
             "select-voiced-frames" => "ark:x.ark ark:v.ark ark:out",
@@ -120,6 +128,10 @@ fn lines(bench: &Bench) -> Vec<String> {
         "<TransitionModel> {topology} <Triples> 7 {triples} </Triples> <LogProbs> [ 0 0 0 0 0 0 0 0 ] </LogProbs> \
          </TransitionModel>\n"
     );
+    let nnet = identity(13);
+    fs::write(bench.path("wide.mdl"), format!("{model}{nnet}<LeftContext> 0 <RightContext> 0 <Priors>  [ ]\n"))
+        .unwrap();
+    fs::write(bench.path("wide.raw"), nnet).unwrap();
     fs::write(bench.path("pdfs"), model).unwrap();
     let kinds = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
     let native = kinds.map(|kind| format!("features -j8 --kind={kind} -o out.npz wav.scp")).into_iter().chain(

@@ -21,6 +21,7 @@ mod lm;
 mod manifests;
 mod manners;
 mod native;
+mod nnet3;
 mod onnx;
 #[cfg(unix)]
 mod outputs;

@@ -87,7 +87,13 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
         let first: &[&str] = match *tool {
             // A program for single files, which reads all before it writes.
             "arpa-to-const-arpa" => continue,
-            "matrix-dim" | "compute-wer" | "compute-wer-bootci" | "copy-feats-to-htk" | "copy-feats-to-sphinx" => {
+            "matrix-dim"
+            | "compute-wer"
+            | "compute-wer-bootci"
+            | "copy-feats-to-htk"
+            | "copy-feats-to-sphinx"
+            | "nnet3-info"
+            | "nnet3-am-info" => {
                 continue;
             }
             // Their output is a file by its name.
@@ -107,9 +113,12 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             | "lattice-union" => &["ark:o.ark"],
             "ali-to-phones" | "apply-cmvn-online" | "lattice-to-phone-lattice" => &["o.ark"],
             "linear-to-nbest" => &["ark:o.ark", "ark:o.ark", "ark:o.ark"],
-            "decode-faster" => &["o.ark"],
+            "decode-faster" | "nnet3-compute" => &["o.ark"],
+            "online2-wav-nnet3-latgen-faster" => &["o.ark", "o.ark", "ark:o.ark"],
             "lattice-lmrescore-pruned" => &["o.ark", "o.ark"],
-            "latgen-faster-mapped" | "lattice-align-words" | "lattice-align-words-lexicon" => &["o.ark", "o.ark"],
+            "latgen-faster-mapped" | "lattice-align-words" | "lattice-align-words-lexicon" | "nnet3-latgen-faster" => {
+                &["o.ark", "o.ark"]
+            }
             "select-feats" => &["0"],
             "modify-cmvn-stats" => &["0:1"],
             _ => &[],
@@ -140,6 +149,8 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
         "decode-faster o.ark ark:x.ark ark:x.ark ark:new.ark",
         "latgen-faster-mapped o.ark o.ark ark:x.ark ark:new.ark ark:x.ark",
         "latgen-faster-mapped o.ark o.ark ark:x.ark ark:x.ark ark:new.ark ark:other.ark",
+        "nnet3-compute --online-ivectors=ark:o.ark o.ark ark:x.ark ark:o.ark",
+        "nnet3-am-copy --set-raw-nnet=x.ark o.ark x.ark",
         "lattice-best-path ark:x.ark ark:x.ark ark:new.ark",
         "lattice-best-path --write-lattices=ark:x.ark ark:x.ark ark:new.ark",
         "lattice-mbr-decode ark:x.ark ark:x.ark ark:new.ark ark:other.ark",

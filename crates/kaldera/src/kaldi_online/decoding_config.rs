@@ -1,11 +1,12 @@
 //! The options of decoding in `conf/model.conf`.
 
 use fsa::incremental::IncrementalOptions;
-use kaldera_decoder::graph::{EndpointRule, EndpointRules};
+use kaldera_decoder::graph::EndpointRules;
 use kaldi_feat::options::{OptionError, OptionSet, OptionValue, Registry};
 
 use crate::error::Error;
 use crate::kaldi_online::config::read_config;
+use crate::kaldi_online::endpoint_options::register_endpoint_rules;
 
 /// The options of the search, of endpoints and of the network of an online model, under Kaldi's
 /// names: `conf/model.conf` of Vosk, `conf/online.conf` of Kaldi.
@@ -66,40 +67,6 @@ impl DecodingConfig {
         config
     }
 }
-
-/// Names of the conditions of the five rules.
-const RULES: [[&str; 4]; 5] = [
-    [
-        "endpoint.rule1.must-contain-nonsilence",
-        "endpoint.rule1.min-trailing-silence",
-        "endpoint.rule1.max-relative-cost",
-        "endpoint.rule1.min-utterance-length",
-    ],
-    [
-        "endpoint.rule2.must-contain-nonsilence",
-        "endpoint.rule2.min-trailing-silence",
-        "endpoint.rule2.max-relative-cost",
-        "endpoint.rule2.min-utterance-length",
-    ],
-    [
-        "endpoint.rule3.must-contain-nonsilence",
-        "endpoint.rule3.min-trailing-silence",
-        "endpoint.rule3.max-relative-cost",
-        "endpoint.rule3.min-utterance-length",
-    ],
-    [
-        "endpoint.rule4.must-contain-nonsilence",
-        "endpoint.rule4.min-trailing-silence",
-        "endpoint.rule4.max-relative-cost",
-        "endpoint.rule4.min-utterance-length",
-    ],
-    [
-        "endpoint.rule5.must-contain-nonsilence",
-        "endpoint.rule5.min-trailing-silence",
-        "endpoint.rule5.max-relative-cost",
-        "endpoint.rule5.min-utterance-length",
-    ],
-];
 
 /// An option that is read and has no effect here.
 #[derive(Default)]
@@ -219,18 +186,7 @@ impl OptionSet for Options {
         let doc = "Left context in addition to the network's own, at the start";
         registry.add("extra-left-context-initial", extra_left_context_initial, doc);
         registry.add("endpoint.silence-phones", &mut self.silence_phones, "Phones of silence, such as 1:2:3");
-        for (
-            EndpointRule {
-                must_contain_nonsilence, min_trailing_silence, max_relative_cost, min_utterance_length, ..
-            },
-            names,
-        ) in endpoints.rules.iter_mut().zip(RULES)
-        {
-            registry.add(names[0], must_contain_nonsilence, "The rule needs something other than silence");
-            registry.add(names[1], min_trailing_silence, "Minimum seconds of silence at the end");
-            registry.add(names[2], max_relative_cost, "Maximum cost of ending in excess of the best path");
-            registry.add(names[3], min_utterance_length, "Minimum seconds of the utterance");
-        }
+        register_endpoint_rules(endpoints, registry);
         for (name, value) in WITHOUT_EFFECT.into_iter().zip(&mut self.unused) {
             registry.add(name, value, "No effect here");
         }

@@ -115,19 +115,28 @@ impl IvectorConfig {
         };
         let lda: Matrix<f32> = kaldi_io::read_object(&named("lda-matrix", &self.lda_matrix)?)?;
         let stats: Matrix<f64> = kaldi_io::read_object(&named("global-cmvn-stats", &self.global_cmvn_stats)?)?;
-        let mut cmvn = CmvnConfig::default();
-        read_config(&named("cmvn-config", &self.cmvn_config)?, &mut cmvn)?;
-        if !cmvn.skip_dims.is_empty() {
-            return Err(OptionError::new(&cmvn.skip_dims, "an empty list: --skip-dims is not supported here").into());
-        }
+        let cmvn = read_cmvn_options(&named("cmvn-config", &self.cmvn_config)?)?;
         let mut splice = SpliceOptions { left_context: 4, right_context: 4 };
         read_config(&named("splice-config", &self.splice_config)?, &mut splice)?;
         let ubm = read_model(&named("diag-ubm", &self.diag_ubm)?)?;
         let extractor: IvectorExtractor = read_model(&named("ivector-extractor", &self.ivector_extractor)?)?;
         let model = IvectorModel::new(ubm, IvectorTerms::new(&extractor)?, self.options.clone())?;
         let splice = Splice::new(splice.left_context, splice.right_context)?;
-        IvectorFrontEnd::new(Arc::new(model), CmvnStats::from_matrix(stats)?, cmvn.options, splice, &lda).map(Arc::new)
+        IvectorFrontEnd::new(Arc::new(model), CmvnStats::from_matrix(stats)?, cmvn, splice, &lda).map(Arc::new)
     }
+}
+
+/// Reads the options of the online normalisation from a configuration file.
+///
+/// # Errors
+/// As [`read_config`]; [`Error::Option`] for `--skip-dims`.
+pub fn read_cmvn_options(rxfilename: &str) -> Result<OnlineCmvnOptions, Error> {
+    let mut cmvn = CmvnConfig::default();
+    read_config(rxfilename, &mut cmvn)?;
+    if !cmvn.skip_dims.is_empty() {
+        return Err(OptionError::new(&cmvn.skip_dims, "an empty list: --skip-dims is not supported here").into());
+    }
+    Ok(cmvn.options)
 }
 
 /// Options of the online normalisation, and Kaldi's options of its caches, which have no effect
