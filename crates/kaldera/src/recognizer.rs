@@ -16,8 +16,8 @@
 //! The folder's layout is in the facade's `MODEL.md`.
 //!
 //! A recognizer has one of two engines. `Stages` are the front end, network and decoder of a
-//! `model.toml`, one after the other. The i-vectors of an online model of Kaldi depend on the words so
-//! far: `Online` is a stream as a whole, samples in and words out.
+//! `model.toml`, one after the other. The i-vectors of an online model of Kaldi depend on the words
+//! so far: `Online` is a stream as a whole, samples in and words out.
 //!
 //! A transducer is one more search. Its encoder is a [`Network`], predictor and joiner are a
 //! [`Predictor`](kaldera_network::Predictor). `Stages` have one path from samples to rows, and
@@ -41,12 +41,12 @@ mod many;
 mod online;
 mod parts;
 mod pauses;
-mod place;
 mod rate;
 mod samples;
 mod stages;
 mod stream;
 mod transducer;
+mod utterances;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,11 +58,12 @@ use kaldi_feat::Audio;
 use lod::LodTensor;
 
 pub use self::decoding::{AnyDecoder, DecodingOptions};
-pub use self::live::{LiveRecognizer, LiveUpdate};
+pub use self::live::LiveRecognizer;
 pub use self::long::{LongTranscription, Transcript};
 pub use self::many::AllOptions;
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
+pub use self::utterances::LiveUpdate;
 use crate::Error;
 use crate::kaldi_online::OnlineModel;
 use crate::recognizer::decoding::NO_LOG_PROBS;

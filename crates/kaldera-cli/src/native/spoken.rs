@@ -95,7 +95,7 @@ impl Spoken {
             Opened::Recognizer(_) => &[],
         };
         let log_probs = match model {
-            // A transducer has no posteriors that depend only on the frame, an online model no tokens.
+            // A transducer has no posteriors of a frame by itself, a Vosk folder no tokens.
             Opened::Recognizer(recognizer) if recognizer.is_transducer() || model.is_online() => vec![],
             Opened::Recognizer(recognizer) => recognizer.log_probs(std::slice::from_ref(&audio))?.values().to_vec(),
             Opened::Archives(decoder, _) => decoder.of_tokens(&self.key, archived)?.into_owned(),

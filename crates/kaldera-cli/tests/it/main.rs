@@ -21,6 +21,8 @@ mod lm;
 mod manifests;
 mod manners;
 mod native;
+#[path = "../../../kaldera/tests/it/online_folder.rs"]
+mod online_folder;
 mod onnx;
 #[cfg(unix)]
 mod outputs;
@@ -30,6 +32,7 @@ mod realset;
 mod recipe;
 mod recognition;
 mod rescoring;
+mod vosk_folders;
 #[cfg(feature = "digits")]
 mod word_times;
 mod words_of_models;

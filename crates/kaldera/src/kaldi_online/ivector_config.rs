@@ -104,8 +104,8 @@ impl IvectorConfig {
         }
     }
 
-    /// Returns the configuration of a folder; `None` if it has no i-vector extractor. The files that
-    /// `conf/ivector_extractor.conf` names are files of the folder, which may have been moved.
+    /// Returns the configuration of a folder; `None` if it has no i-vector extractor. The files
+    /// that `conf/ivector_extractor.conf` names are files of the folder, which may have been moved.
     ///
     /// # Errors
     /// As [`read_config`]; [`Error::ModelFile`] for the name of a file that is not in the folder.

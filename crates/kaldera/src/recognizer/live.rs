@@ -13,6 +13,7 @@ use crate::Error;
 use crate::recognizer::live::online::OnlineLive;
 use crate::recognizer::samples::seconds_of;
 use crate::recognizer::stages::StagesLive;
+use crate::recognizer::utterances::LiveUpdate;
 use crate::recognizer::{Engine, Recognizer};
 
 /// Recognizer of endless speech, such as from a microphone, in utterances.
@@ -63,17 +64,6 @@ pub struct LiveRecognizer {
 enum Running {
     Stages(Box<StagesLive>),
     Online(Box<OnlineLive>),
-}
-
-/// Results for new samples.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct LiveUpdate {
-    /// Utterances that have ended, in order: `utt-1`, `utt-2`, ... Utterances without a token are
-    /// left out.
-    pub ended: Vec<Recognition>,
-    /// The words so far of the current utterance, if there is a new result.
-    pub so_far: Option<Recognition>,
 }
 
 impl LiveRecognizer {
@@ -156,14 +146,4 @@ impl fmt::Debug for LiveRecognizer {
             .field("seconds", &self.seconds())
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the name of an utterance of a stream.
-pub(super) fn name(utterance: usize) -> String {
-    format!("utt-{utterance}")
-}
-
-/// Returns `true` if something was found.
-pub(super) fn has_words(found: &Recognition) -> bool {
-    found.best().is_some_and(|best| !(best.tokens.is_empty() && best.words.is_empty()))
 }

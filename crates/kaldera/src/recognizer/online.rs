@@ -6,6 +6,7 @@ mod stream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fsa::incremental::IncrementalDecoder;
 use kaldera_decoder::{FrameTimes, Recognition};
 use kaldi_feat::Audio;
 
@@ -45,6 +46,8 @@ impl Online {
         }
         let opening = OnlineModelOptions::default();
         let model = OnlineModel::open_with(folder, &opening, |config| options::changed(config, options))?;
+        // Options without sense are told here, and not for each recording.
+        IncrementalDecoder::new(model.decoder().config().search)?;
         let n_best = options.num_hypotheses();
         Ok(Self { n_best, ..Self::new(Arc::new(model))? })
     }

@@ -4,9 +4,9 @@ use kaldera_decoder::Recognition;
 use kaldera_decoder::graph::EndpointRules;
 
 use crate::Error;
-use crate::recognizer::live::{LiveUpdate, has_words, name};
 use crate::recognizer::online::{Online, OnlineStream};
 use crate::recognizer::parts::end_at;
+use crate::recognizer::utterances::{LiveUpdate, has_words, name};
 
 /// Seconds of audio that the model gets at once: the end of an utterance is looked for after each
 /// step.

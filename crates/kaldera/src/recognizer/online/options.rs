@@ -34,6 +34,7 @@ pub(super) fn changed(mut config: DecodingConfig, options: &DecodingOptions) -> 
     search.beam = options.search_beam.unwrap_or(search.beam);
     search.lattice_beam = options.lattice_beam.unwrap_or(search.lattice_beam);
     search.max_active = options.max_active.unwrap_or(search.max_active);
+    search.min_active = search.min_active.min(search.max_active);
     config.acoustic_scale = options.acoustic_scale.unwrap_or(config.acoustic_scale);
     config
 }

@@ -7,8 +7,8 @@ use kaldera_decoder::{FrameTimes, Hypothesis, Recognition, Segment};
 
 use crate::Error;
 use crate::kaldi_online::{OnlineRecognizer, OnlineResult, SpokenWord};
-use crate::recognizer::place::Place;
 use crate::recognizer::samples::check_finite;
+use crate::recognizer::utterances::Place;
 
 /// Number of samples that a recogniser gets at once, as in Vosk's own programs.
 const STEP: usize = 4000;

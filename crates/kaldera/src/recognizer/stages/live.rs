@@ -6,13 +6,12 @@ use kaldera_decoder::Recognition;
 use kaldera_decoder::graph::{EndpointRule, EndpointRules};
 
 use crate::Error;
-use crate::recognizer::live::{LiveUpdate, has_words, name};
 use crate::recognizer::parts::end_at;
-use crate::recognizer::place::Place;
 use crate::recognizer::samples::seconds_of;
 use crate::recognizer::stages::Stages;
 use crate::recognizer::stages::due::Due;
 use crate::recognizer::stages::stream::{StagesStream, silence_frames};
+use crate::recognizer::utterances::{LiveUpdate, Place, has_words, name};
 
 /// Interval in seconds of audio at which the end of an utterance is searched for: utterances must
 /// not depend on the length of chunks.

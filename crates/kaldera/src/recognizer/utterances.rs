@@ -1,6 +1,17 @@
-//! The place of an utterance in a stream.
+//! Utterances of a stream: their names, places and results.
 
 use kaldera_decoder::{Recognition, Segment};
+
+/// Results for new samples.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LiveUpdate {
+    /// Utterances that have ended, in order: `utt-1`, `utt-2`, ... Utterances without a token are
+    /// left out.
+    pub ended: Vec<Recognition>,
+    /// The words so far of the current utterance, if there is a new result.
+    pub so_far: Option<Recognition>,
+}
 
 /// The place in a stream where an utterance begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,4 +34,14 @@ impl Place {
         }
         found
     }
+}
+
+/// Returns the name of an utterance of a stream.
+pub(super) fn name(utterance: usize) -> String {
+    format!("utt-{utterance}")
+}
+
+/// Returns `true` if something was found.
+pub(super) fn has_words(found: &Recognition) -> bool {
+    found.best().is_some_and(|best| !(best.tokens.is_empty() && best.words.is_empty()))
 }
