@@ -21,8 +21,6 @@ mod lm;
 mod manifests;
 mod manners;
 mod native;
-#[path = "../../../kaldera/tests/it/online_folder.rs"]
-mod online_folder;
 mod onnx;
 #[cfg(unix)]
 mod outputs;
@@ -36,3 +34,6 @@ mod vosk_folders;
 #[cfg(feature = "digits")]
 mod word_times;
 mod words_of_models;
+
+#[path = "../../../kaldera/tests/it/online_folder.rs"]
+mod online_folder;
