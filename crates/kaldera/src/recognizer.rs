@@ -1,7 +1,8 @@
 //! From recordings to words: a model in a folder, and its recognisers.
 //!
 //! ```text
-//! model folder: model.toml, tokens, network, perhaps graph, lexicon, language model
+//! model folder: model.toml, tokens, network, perhaps graph, lexicon, language model;
+//!      |        or a Vosk or Kaldi folder
 //!      |
 //! Recognizer --transcribe--> Recognition       one utterance
 //!            --transcribe_long--> Transcript   a recording of any length, cut at pauses; by parts:
@@ -14,8 +15,12 @@
 //!
 //! The folder's layout is in the facade's `MODEL.md`.
 //!
+//! A recognizer has one of two engines. `Stages` are the front end, network and decoder of a
+//! `model.toml`, one after the other. The i-vectors of an online model of Kaldi depend on the words
+//! so far: `Online` is a stream as a whole, samples in and words out.
+//!
 //! A transducer is one more search. Its encoder is a [`Network`], predictor and joiner are a
-//! [`Predictor`](kaldera_network::Predictor). [`Recognizer`] has one path from samples to rows, and
+//! [`Predictor`](kaldera_network::Predictor). `Stages` have one path from samples to rows, and
 //! [`AnyDecoder`] is the search over these rows. A network with states has one way to run, chunk by
 //! chunk: an utterance is a stream that comes at once. A tokenizer, a decoder of audio or a runtime
 //! may panic; the recording then fails with an error.
@@ -33,35 +38,39 @@ mod front_end;
 mod live;
 mod long;
 mod many;
+mod online;
 mod parts;
 mod pauses;
-mod seconds;
+mod rate;
+mod samples;
+mod stages;
 mod stream;
 mod transducer;
+mod utterances;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera_decoder::align::{Loudness, Topology};
 use kaldera_decoder::{FrameTimes, HotWord, Recognition, Segment, Vocabulary};
-use kaldera_network::{Batch, Merged, Network};
-use kaldi_feat::{Audio, Samples};
+use kaldera_network::Network;
+use kaldi_feat::Audio;
 use lod::LodTensor;
 
 pub use self::decoding::{AnyDecoder, DecodingOptions};
-pub use self::live::{LiveRecognizer, LiveUpdate};
+pub use self::live::LiveRecognizer;
 pub use self::long::{LongTranscription, Transcript};
 pub use self::many::AllOptions;
 pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
+pub use self::utterances::LiveUpdate;
 use crate::Error;
+use crate::kaldi_online::OnlineModel;
 use crate::recognizer::decoding::NO_LOG_PROBS;
 use crate::recognizer::description::Model;
-use crate::recognizer::front_end::ModelFrontEnd;
-use crate::recognizer::parts::end_at;
-use crate::recognizer::seconds::seconds_of;
+use crate::recognizer::online::Online;
+use crate::recognizer::rate::ModelRate;
+use crate::recognizer::stages::Stages;
 
 /// Recognises speech with the model of a folder.
 ///
@@ -98,11 +107,24 @@ use crate::recognizer::seconds::seconds_of;
 #[doc(alias = "OfflineRecognizer")]
 #[doc(alias = "OnlineRecognizer")]
 pub struct Recognizer {
-    front_end: Arc<ModelFrontEnd>,
-    network: Arc<dyn Network>,
-    decoder: AnyDecoder,
-    resampling_told: AtomicBool,
+    engine: Engine,
 }
+
+/// The ways from samples to words.
+#[derive(Debug)]
+enum Engine {
+    Stages(Arc<Stages>),
+    Online(Box<Online>),
+}
+
+/// The problem of a Vosk or Kaldi folder where words are aligned.
+const ALIGNMENT: &str = "a Vosk or Kaldi folder finds words, and aligns no given ones";
+
+/// The problem of a Vosk or Kaldi folder where log-probabilities of tokens are needed.
+const ROWS: &str = "a Vosk or Kaldi folder has no tokens, and no log-probabilities of them";
+
+/// The problem of a Vosk or Kaldi folder where hot words are given.
+const HOT_WORDS: &str = "a Vosk or Kaldi folder has no hot words";
 
 impl Recognizer {
     /// Creates a recogniser from these parts. The front end's rows are the network's inputs, and
@@ -150,22 +172,19 @@ impl Recognizer {
         network: impl Network + 'static,
         decoder: impl Into<AnyDecoder>,
     ) -> Result<Self, Error> {
-        let (front_end, decoder) = (ModelFrontEnd::from(front_end), decoder.into());
-        let (expected, found) = (network.num_inputs(), front_end.dim());
-        if expected != found {
-            return Err(kaldera_network::Error::Rows { expected, found }.into());
-        }
-        decoder.check_columns(network.num_outputs())?;
-        let Ok(subsampling @ 1..) = u32::try_from(network.subsampling()) else {
-            let (found, expected) = (network.subsampling().to_string(), "it must be from 1 to 2^32 - 1");
-            return Err(kaldera_network::Error::Option { key: "subsampling", found, expected }.into());
-        };
-        let Ok(upsampling @ 1..) = u32::try_from(network.upsampling()) else {
-            let (found, expected) = (network.upsampling().to_string(), "it must be from 1 to 2^32 - 1");
-            return Err(kaldera_network::Error::Option { key: "upsampling", found, expected }.into());
-        };
-        let times = FrameTimes::new(front_end.frame_shift() / f64::from(upsampling)).with_subsampling(subsampling);
-        Self::from_parts(front_end, Box::new(network), decoder.with_times(times)?)
+        Stages::new(front_end, network, decoder.into()).map(Self::from_stages)
+    }
+
+    fn from_stages(stages: Stages) -> Self {
+        Self { engine: Engine::Stages(Arc::new(stages)) }
+    }
+
+    /// Creates a recogniser from an online model of Kaldi, which may be shared.
+    ///
+    /// # Errors
+    /// Errors of reading the folder's configuration.
+    pub fn from_online_model(model: impl Into<Arc<OnlineModel>>) -> Result<Self, Error> {
+        Ok(Self { engine: Engine::Online(Box::new(Online::new(model.into())?)) })
     }
 
     /// Returns an error for a phrase that cannot be a [hot word](Self::with_hot_words).
@@ -173,19 +192,7 @@ impl Recognizer {
     /// # Errors
     /// As [`with_hot_words`](Self::with_hot_words).
     pub fn check_hot_word(&self, phrase: &str) -> Result<(), Error> {
-        self.decoder.check_hot_word(phrase)
-    }
-
-    fn from_parts(
-        front_end: ModelFrontEnd,
-        mut network: Box<dyn Network>,
-        mut decoder: AnyDecoder,
-    ) -> Result<Self, Error> {
-        if let Some(merge) = decoder.take_merge() {
-            network = Box::new(Merged::new(network, merge)?);
-        }
-        let (front_end, network) = (Arc::new(front_end), network.into());
-        Ok(Self { front_end, network, decoder, resampling_told: AtomicBool::new(false) })
+        self.stages_for(HOT_WORDS)?.decoder().check_hot_word(phrase)
     }
 
     /// Returns a recogniser with these hot words in place of its own. It shares the network and the
@@ -197,12 +204,7 @@ impl Recognizer {
     /// which has no hot words.
     pub fn with_hot_words<T: Into<HotWord>>(&self, phrases: impl IntoIterator<Item = T>) -> Result<Self, Error> {
         let phrases = phrases.into_iter().map(Into::into).collect();
-        Ok(Self {
-            front_end: Arc::clone(&self.front_end),
-            network: Arc::clone(&self.network),
-            decoder: self.decoder.with_hot_words(phrases)?,
-            resampling_told: AtomicBool::new(false),
-        })
+        self.stages_for(HOT_WORDS)?.with_hot_words(phrases).map(Self::from_stages)
     }
 
     /// Opens the model of a folder, with the options of decoding in its description.
@@ -224,7 +226,7 @@ impl Recognizer {
         folder: impl AsRef<Path>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
-        Self::read(Model::open(folder.as_ref(), false)?, change)
+        Self::open_folder(folder.as_ref(), change, false)
     }
 
     /// As [`open_with`](Self::open_with), for a folder whose description names files outside it.
@@ -236,7 +238,7 @@ impl Recognizer {
         folder: impl AsRef<Path>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
-        Self::read(Model::open(folder.as_ref(), true)?, change)
+        Self::open_folder(folder.as_ref(), change, true)
     }
 
     /// As [`open_with`](Self::open_with), for files that `read` returns by name, in places without
@@ -270,53 +272,101 @@ impl Recognizer {
         read: impl Fn(&str) -> io::Result<Vec<u8>>,
         change: impl FnOnce(DecodingOptions) -> DecodingOptions,
     ) -> Result<Self, Error> {
-        Self::read(Model::from_files(&read)?, change)
+        Stages::read(Model::from_files(&read)?, change).map(Self::from_stages)
     }
 
-    fn read(mut model: Model<'_>, change: impl FnOnce(DecodingOptions) -> DecodingOptions) -> Result<Self, Error> {
-        model.description.decoding = change(std::mem::take(&mut model.description.decoding));
-        model.network_file()?;
-        let front_end = model.front_end()?;
-        let network = model.network(&front_end)?;
-        let times = model.times(Some(&front_end), (network.subsampling(), network.upsampling()))?;
-        let decoder = model.decoder(network.num_outputs(), times, model.predictor()?)?;
-        Self::from_parts(front_end, network, decoder.with_files(model.files()?))
+    fn open_folder(
+        folder: &Path,
+        change: impl FnOnce(DecodingOptions) -> DecodingOptions,
+        outside: bool,
+    ) -> Result<Self, Error> {
+        match Online::find(folder)? {
+            Some(found) => {
+                let online = Online::open(found, &change(DecodingOptions::default()), outside)?;
+                Ok(Self { engine: Engine::Online(Box::new(online)) })
+            }
+            None => Stages::read(Model::open(folder, outside)?, change).map(Self::from_stages),
+        }
     }
 
-    /// Returns the decoder.
-    pub fn decoder(&self) -> &AnyDecoder {
-        &self.decoder
+    /// Returns front end, network and decoder; `reason` is the error of an online model.
+    fn stages_for(&self, reason: &str) -> Result<&Arc<Stages>, Error> {
+        match &self.engine {
+            Engine::Stages(stages) => Ok(stages),
+            Engine::Online(online) => Err(online.refuse(reason)),
+        }
+    }
+
+    fn stages(&self) -> Option<&Stages> {
+        match &self.engine {
+            Engine::Stages(stages) => Some(stages),
+            Engine::Online(_) => None,
+        }
+    }
+
+    /// Returns the decoder; `None` for a Vosk or Kaldi folder.
+    pub fn decoder(&self) -> Option<&AnyDecoder> {
+        self.stages().map(Stages::decoder)
+    }
+
+    /// Returns the online model of a Vosk or Kaldi folder; `None` for other models.
+    pub fn online_model(&self) -> Option<&Arc<OnlineModel>> {
+        match &self.engine {
+            Engine::Stages(_) => None,
+            Engine::Online(online) => Some(online.model()),
+        }
     }
 
     /// Returns the files that the model was read from; none for files in memory. They determine its
     /// words, and no output may replace them.
     pub fn files(&self) -> &[PathBuf] {
-        self.decoder.files()
+        match &self.engine {
+            Engine::Stages(stages) => stages.decoder().files(),
+            Engine::Online(online) => online.files(),
+        }
     }
 
-    /// Returns the network's tokens.
-    pub fn vocabulary(&self) -> &Vocabulary {
-        self.decoder.vocabulary()
+    /// Returns the network's tokens; `None` for a Vosk or Kaldi folder.
+    pub fn vocabulary(&self) -> Option<&Vocabulary> {
+        self.decoder().map(AnyDecoder::vocabulary)
     }
 
     /// Returns the length of frames of the network's output.
     pub fn times(&self) -> &FrameTimes {
-        self.decoder.times()
+        match &self.engine {
+            Engine::Stages(stages) => stages.decoder().times(),
+            Engine::Online(online) => online.times(),
+        }
     }
 
     /// Returns the sample rate that the model was trained for; audio of another rate is resampled.
     pub fn samp_freq(&self) -> f32 {
-        self.front_end.samp_freq()
+        self.rate().samp_freq()
+    }
+
+    fn rate(&self) -> &ModelRate {
+        match &self.engine {
+            Engine::Stages(stages) => stages.rate(),
+            Engine::Online(online) => online.rate(),
+        }
+    }
+
+    /// Warns once that audio is resampled.
+    fn tell_resampling(&self, samp_freq: f32) {
+        self.rate().tell_resampling(samp_freq);
     }
 
     /// Returns `true` for a transducer, which has no log-probabilities of frames.
     pub fn is_transducer(&self) -> bool {
-        self.decoder.transducer().is_some()
+        self.decoder().is_some_and(|decoder| decoder.transducer().is_some())
     }
 
     /// Returns the maximum number of hypotheses of an utterance.
     pub fn n_best(&self) -> usize {
-        self.decoder.n_best()
+        match &self.engine {
+            Engine::Stages(stages) => stages.decoder().n_best(),
+            Engine::Online(online) => online.n_best(),
+        }
     }
 
     /// Returns the words of an utterance of one channel. Its key is its name in the result and in
@@ -327,38 +377,22 @@ impl Recognizer {
     /// Errors of the features, the network and the decoder.
     pub fn transcribe(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
         let mut found = self.transcribe_frames(audio)?;
-        self.widen(&self.loudness(audio), &mut found);
+        self.widen(audio, &mut found);
         Ok(found)
     }
 
     /// As [`transcribe`](Self::transcribe); words have the times of their frames.
     fn transcribe_frames(&self, audio: &Audio<'_>) -> Result<Recognition, Error> {
-        let rows = self.network_rows(std::slice::from_ref(audio))?;
-        self.decoder.decode(audio.key, rows.values())
-    }
-
-    /// Returns the loudness of audio over time.
-    fn loudness(&self, audio: &Audio<'_>) -> Loudness {
-        let mut loudness = Loudness::new(audio.samp_freq);
-        match audio.samples {
-            // It is not used.
-            _ if !self.has_peaks() => {}
-            Samples::F32(samples) => loudness.accept(samples),
-            samples => loudness.accept(&samples.to_f32()),
+        match &self.engine {
+            Engine::Stages(stages) => stages.transcribe(audio),
+            Engine::Online(online) => online.transcribe(audio),
         }
-        loudness
     }
 
-    /// Returns `true` if words are longer than their frames in the network. They are not if each
-    /// frame belongs to a token.
-    fn has_peaks(&self) -> bool {
-        self.decoder.topology() == Topology::Ctc
-    }
-
-    /// Gives words the times at which they are heard.
-    fn widen(&self, loudness: &Loudness, found: &mut Recognition) {
-        if self.has_peaks() {
-            found.hypotheses.iter_mut().for_each(|hypothesis| loudness.widen(&mut hypothesis.words));
+    /// Gives words the times at which they are heard. An online model finds these itself.
+    fn widen(&self, audio: &Audio<'_>, found: &mut Recognition) {
+        if let Some(stages) = self.stages() {
+            stages.widen(audio, found);
         }
     }
 
@@ -368,13 +402,10 @@ impl Recognizer {
     /// # Errors
     /// As [`transcribe`](Self::transcribe), for the first utterance that fails.
     pub fn transcribe_batch(&self, audio: &[Audio<'_>]) -> Result<Vec<Recognition>, Error> {
-        let rows = self.network_rows(audio)?;
-        let of_one = |(audio, values): (&Audio<'_>, &[f32])| {
-            let mut found = self.decoder.decode(audio.key, values)?;
-            self.widen(&self.loudness(audio), &mut found);
-            Ok(found)
-        };
-        audio.iter().zip(rows.sequences()).map(of_one).collect()
+        match &self.engine {
+            Engine::Stages(stages) => stages.transcribe_batch(audio),
+            Engine::Online(online) => audio.iter().map(|audio| online.transcribe(audio)).collect(),
+        }
     }
 
     /// Returns the network's log-probabilities of utterances: `[frames, tokens]`, one sequence for
@@ -384,29 +415,16 @@ impl Recognizer {
     /// Errors of the features and the network; [`Error::ModelFile`] for a
     /// [transducer](Self::is_transducer).
     pub fn log_probs(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
-        self.refuse_transducer()?;
-        self.network_rows(audio)
+        self.stages_with_log_probs()?.network_rows(audio)
     }
 
-    fn refuse_transducer(&self) -> Result<(), Error> {
+    fn stages_with_log_probs(&self) -> Result<&Arc<Stages>, Error> {
+        let stages = self.stages_for(ROWS)?;
         let path = || self.files().first().cloned().unwrap_or_default();
         match self.is_transducer() {
             true => Err(Error::ModelFile { path: path(), reason: NO_LOG_PROBS.to_owned() }),
-            false => Ok(()),
+            false => Ok(stages),
         }
-    }
-
-    /// Returns the network's output of utterances: log-probabilities, or the rows of a transducer's
-    /// encoder.
-    fn network_rows(&self, audio: &[Audio<'_>]) -> Result<LodTensor<f32>, Error> {
-        let (mut lengths, mut values) = (Vec::with_capacity(audio.len()), vec![]);
-        for audio in audio {
-            self.tell_resampling(audio.samp_freq);
-            lengths.push(self.front_end.append_rows(audio, &mut values)?);
-        }
-        let rows = LodTensor::from_lengths(&lengths, self.front_end.dim(), values)?;
-        let names: Vec<&str> = audio.iter().map(|audio| audio.key).collect();
-        Ok(self.network.log_probs(&Batch::new(&names, &rows)?)?)
     }
 
     /// Returns the words for log-probabilities, row by row.
@@ -414,8 +432,7 @@ impl Recognizer {
     /// # Errors
     /// Errors of the decoder; [`Error::ModelFile`] for a [transducer](Self::is_transducer).
     pub fn decode(&self, utterance: &str, log_probs: &[f32]) -> Result<Recognition, Error> {
-        self.refuse_transducer()?;
-        self.decoder.decode(utterance, log_probs)
+        self.stages_with_log_probs()?.decoder().decode(utterance, log_probs)
     }
 
     /// Aligns the words of a transcript with an utterance. The best fitting spelling of a word is
@@ -428,18 +445,7 @@ impl Recognizer {
     /// too short for its transcript; errors of the features and the network.
     #[doc(alias = "forced alignment")]
     pub fn align(&self, audio: &Audio<'_>, transcript: &str) -> Result<Vec<Segment>, Error> {
-        Ok(self.align_recording(audio, transcript)?.0)
-    }
-
-    /// Returns the words of [`align`](Self::align), within the audio, and the number of frames.
-    fn align_recording(&self, audio: &Audio<'_>, transcript: &str) -> Result<(Vec<Segment>, usize), Error> {
-        let rows = self.network_rows(std::slice::from_ref(audio))?;
-        let (mut words, num_frames) = self.decoder.align_frames(audio.key, rows.values(), transcript)?;
-        end_at(&mut words, seconds_of(audio.samples.len(), audio.samp_freq));
-        if self.has_peaks() {
-            self.loudness(audio).widen(&mut words);
-        }
-        Ok((words, num_frames))
+        Ok(self.stages_for(ALIGNMENT)?.align(audio, transcript)?.0)
     }
 
     /// Creates a stream of an utterance with samples of this rate, which shares the recognizer.
@@ -448,14 +454,6 @@ impl Recognizer {
     /// An error for a rate that cannot be resampled.
     pub fn stream(self: &Arc<Self>, utterance: &str, samp_freq: f32) -> Result<RecognizerStream, Error> {
         self.tell_resampling(samp_freq);
-        RecognizerStream::new(Arc::clone(self), utterance, samp_freq)
-    }
-
-    /// Warns once that audio is resampled.
-    fn tell_resampling(&self, samp_freq: f32) {
-        let expected = self.samp_freq();
-        if expected != samp_freq && !self.resampling_told.swap(true, Ordering::Relaxed) {
-            tracing::warn!("audio of {samp_freq} Hz is resampled to the model's {expected} Hz");
-        }
+        RecognizerStream::new(self, utterance, samp_freq)
     }
 }

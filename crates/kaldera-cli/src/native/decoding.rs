@@ -133,11 +133,15 @@ impl Decoding {
     /// Converts an error; an error in the value of an option names the option.
     fn trouble(&self, error: &Error) -> CliError {
         let Error::ModelKey { key, reason, .. } = error else { return CliError::failed(error) };
-        let DecodingOptions { hotwords, language_model, graph, .. } = &self.options;
+        let options = &self.options;
         let options = [
-            ("decoding.hotwords", "hotwords", hotwords.is_some()),
-            ("decoding.language-model", "lm", language_model.is_some()),
-            ("decoding.graph", "graph", graph.is_some()),
+            ("decoding.hotwords", "hotwords", options.hotwords.is_some()),
+            ("decoding.hotword-weight", "hotword-weight", options.hotword_weight.is_some()),
+            ("decoding.language-model", "lm", options.language_model.is_some()),
+            ("decoding.lm-weight", "lm-weight", options.lm_weight.is_some()),
+            ("decoding.word-score", "word-score", options.word_score.is_some()),
+            ("decoding.beam", "beam", options.beam.is_some()),
+            ("decoding.graph", "graph", options.graph.is_some()),
         ];
         match options.into_iter().find(|(of, _, is_given)| of == key && *is_given) {
             Some((_, name, _)) => CliError::Failed(format!("option --{name}: {reason}")),
@@ -165,20 +169,33 @@ pub(super) enum Opened {
 }
 
 impl Opened {
-    pub(super) fn decoder(&self) -> &AnyDecoder {
+    /// Returns the decoder; `None` for a Vosk or Kaldi folder.
+    pub(super) fn decoder(&self) -> Option<&AnyDecoder> {
         match self {
             Self::Recognizer(recognizer) => recognizer.decoder(),
-            Self::Archives(decoder, _) => decoder,
+            Self::Archives(decoder, _) => Some(decoder),
+        }
+    }
+
+    /// Returns `true` for a Vosk or Kaldi folder.
+    pub(super) fn is_online(&self) -> bool {
+        self.decoder().is_none()
+    }
+
+    /// Returns the maximum number of hypotheses of a recording.
+    pub(super) fn n_best(&self) -> usize {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.n_best(),
+            Self::Archives(decoder, _) => decoder.n_best(),
         }
     }
 
     /// Returns the files of the model and of archives.
     pub(super) fn files(&self) -> Vec<PathBuf> {
-        let archives = match self {
-            Self::Recognizer(_) => vec![],
-            Self::Archives(_, archives) => archives.files(),
-        };
-        [self.decoder().files(), &archives].concat()
+        match self {
+            Self::Recognizer(recognizer) => recognizer.files().to_vec(),
+            Self::Archives(decoder, archives) => [decoder.files(), &archives.files()].concat(),
+        }
     }
 
     /// Lists recordings, or keys of archives.
@@ -208,10 +225,13 @@ impl Opened {
     }
 }
 
+/// The error of a call without a model.
+pub(super) const NO_MODEL: &str = "MODEL is missing: a folder with a model.toml, or of Vosk or Kaldi";
+
 /// Removes the model from the plain arguments.
 pub(super) fn take_model(paths: &mut Vec<OsString>) -> Result<PathBuf, CliError> {
     if paths.is_empty() {
-        return Err(CliError::Usage("MODEL is missing: a folder with a model.toml".to_owned()));
+        return Err(CliError::Usage(NO_MODEL.to_owned()));
     }
     Ok(paths.remove(0).into())
 }

@@ -48,6 +48,8 @@ mod import {
     }
 }
 
+mod online;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -70,7 +72,8 @@ Usage: kaldera model check MODEL
        kaldera model digits -o MODEL
 
 'check' reads the model.toml of the folder and the files that it lists, as 'kaldera transcribe' and, for a
-folder without a network, 'kaldera decode' do.
+folder without a network, 'kaldera decode' do. Of a folder of Vosk or Kaldi's online programs it opens
+all parts, and lists them with their sizes, and the parts that are left out.
 
 'import' makes a folder from the exports of icefall, sherpa-onnx, NeMo, onnx-asr, Hugging Face
 (wav2vec 2.0), GigaAM, WeNet, FunASR (SenseVoice), TeleSpeech, FireRed and Vosk: CTC networks and
@@ -183,13 +186,18 @@ fn check(folder: &Path, allow_outside: bool) -> Result<ExitCode, CliError> {
 fn report(recognizer: Recognizer, folder: &Path) -> Result<ExitCode, CliError> {
     let recognizer = Arc::new(recognizer);
     let samp_freq = recognizer.samp_freq();
+    if let Some(model) = recognizer.online_model() {
+        print(&online::about(model, folder))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let stream = recognizer.stream("check", samp_freq).map_err(|error| CliError::failed(&error))?;
     let streams = match stream.keeps_state() {
         true => "streams keep a state",
         false => "it needs whole utterances: streams compute a sentence again for each result",
     };
     let kind = if recognizer.is_transducer() { "a transducer, " } else { "" };
-    report_decoder(recognizer.decoder(), kind, &format!("audio of {samp_freq} Hz; {streams}"), folder)
+    let audio = format!("audio of {samp_freq} Hz; {streams}");
+    recognizer.decoder().map_or(Ok(ExitCode::SUCCESS), |decoder| report_decoder(decoder, kind, &audio, folder))
 }
 
 fn report_decoder(decoder: &AnyDecoder, kind: &str, audio: &str, folder: &Path) -> Result<ExitCode, CliError> {

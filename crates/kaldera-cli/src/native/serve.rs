@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet as _, Registry as _};
 use kaldera_server::{Models, Server, ServerOptions};
 
-use super::decoding::Decoding;
+use super::decoding::{Decoding, NO_MODEL};
 use super::{CliError, arguments, print};
 use crate::log::say;
 use crate::parse_options::{ParseOptions, Syntax};
@@ -66,7 +66,7 @@ fn serve(call: Call<'_>) -> Result<ExitCode, CliError> {
     });
     let models = models.collect::<Result<Vec<_>, CliError>>()?;
     if models.is_empty() {
-        return Err(CliError::Usage("MODEL is missing: a folder with a model.toml".to_owned()));
+        return Err(CliError::Usage(NO_MODEL.to_owned()));
     }
     let failed = |error: kaldera_server::Error| CliError::failed(&error);
     let server = Server::bind(Models::new(models).map_err(failed)?, options).map_err(failed)?;

@@ -88,8 +88,6 @@ impl Spoken {
     fn ask(&mut self, model: &Opened, wants_words: bool) -> Result<(), Error> {
         let audio = self.recording.audio()?;
         let audio = audio.with_key(&self.key);
-        let decoder = model.decoder();
-        let (tokens, times) = (decoder.vocabulary(), decoder.times());
         let archived = match model {
             Opened::Archives(_, archives) => {
                 archives.log_probs(&self.key).ok_or_else(|| Error::NoLogProbs { utterance: self.key.clone() })?
@@ -97,12 +95,13 @@ impl Spoken {
             Opened::Recognizer(_) => &[],
         };
         let log_probs = match model {
-            // A transducer has no posteriors that depend only on the frame.
-            Opened::Recognizer(recognizer) if recognizer.is_transducer() => vec![],
+            // A transducer has no posteriors of a frame by itself, a Vosk folder no tokens.
+            Opened::Recognizer(recognizer) if recognizer.is_transducer() || model.is_online() => vec![],
             Opened::Recognizer(recognizer) => recognizer.log_probs(std::slice::from_ref(&audio))?.values().to_vec(),
-            Opened::Archives(..) => decoder.of_tokens(&self.key, archived)?.into_owned(),
+            Opened::Archives(decoder, _) => decoder.of_tokens(&self.key, archived)?.into_owned(),
         };
-        if !log_probs.is_empty() {
+        if let Some(decoder) = model.decoder().filter(|_| !log_probs.is_empty()) {
+            let (tokens, times) = (decoder.vocabulary(), decoder.times());
             let probabilities = log_probs.iter().map(|value| value.exp()).collect();
             let probabilities = Matrix::from_vec(log_probs.len() / tokens.len(), tokens.len(), probabilities)?;
             self.posteriors = Some(Posteriors {
@@ -117,7 +116,7 @@ impl Spoken {
                 Opened::Recognizer(recognizer) => {
                     recognizer.transcribe_long(&audio, &PauseOptions::default())?.recognition
                 }
-                Opened::Archives(..) => decoder.decode(&self.key, archived)?,
+                Opened::Archives(decoder, _) => decoder.decode(&self.key, archived)?,
             };
             let best = found.best().unwrap_or(&nothing);
             self.words = best.words.iter().map(|word| Word::new(&word.text, word.start, word.end)).collect();

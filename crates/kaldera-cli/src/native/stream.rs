@@ -39,10 +39,10 @@ formats are rejected by name, and implausible raw samples give a warning. The fi
 channels is used, unless --channel selects another one or the mean.
 
 Each utterance ends at a pause and is a line of words. Pauses follow Kaldi's endpoint rules; less
-than a second without words is a pause only if the audio is 6 dB quieter than the utterance. With
---partial, and on a terminal, the words so far are shown after each chunk. --format=ctm writes a
-line for each word, --format=jsonl a JSON object for each utterance, with times in seconds from the
-start of the stream.
+than a second without words is a pause only if the audio is 6 dB quieter than the utterance. A Vosk
+or Kaldi folder has rules of its own. With --partial, and on a terminal, the words so far are shown
+after each chunk. --format=ctm writes a line for each word, --format=jsonl a JSON object for each
+utterance, with times in seconds from the start of the stream.
 
 The end of an utterance is checked every tenth of a second of audio, for any length of chunks. A
 network without state between chunks runs over the whole utterance each time. Its words are shown,

@@ -17,7 +17,8 @@ Turn recordings into words.
 
 Usage: kaldera transcribe [OPTIONS] MODEL INPUTS...
 
-MODEL is a folder with a model.toml. INPUTS are as for 'kaldera features': audio files, folders,
+MODEL is a folder with a model.toml, or a folder of Vosk or Kaldi's online programs as it is, whose
+endpoint rules take the place of --max-part. INPUTS are as for 'kaldera features': audio files, folders,
 data folders of Kaldi, FILE.scp, FILE.jsonl and FILE.tar. For a model with an archive of log-probabilities as
 its network, INPUTS are the archive or a list of its keys; 'kaldera decode' takes other archives.
 Without -o a line 'KEY WORDS' for each recording is written to standard output, or the format of
@@ -50,12 +51,17 @@ fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
         parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
     })?;
     let Some(call) = call else { return Ok(ExitCode::SUCCESS) };
+    let pauses = PauseOptions::default().with_max_seconds(max_part);
     if max_part.is_nan() || max_part <= 0.0 {
         return Err(CliError::Usage(format!("option --max-part: {max_part} is not more than 0")));
     }
     let opened = decoding.open(&call.model)?;
+    if pauses != PauseOptions::default() && opened.is_online() {
+        let text = "option --max-part: a Vosk or Kaldi folder ends utterances by its endpoint rules";
+        return Err(CliError::Usage(text.to_owned()));
+    }
     transcripts.write(&call, &decoding, &opened, &mut |inputs, options, take, progress| {
-        let options = options.clone().with_pauses(PauseOptions::default().with_max_seconds(max_part));
+        let options = options.clone().with_pauses(pauses);
         opened.transcribe_all(inputs, &options, take, progress)
     })
 }

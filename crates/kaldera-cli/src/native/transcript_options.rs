@@ -197,7 +197,7 @@ impl TranscriptOptions {
         let read: Vec<String> = read.map(|path| path.to_string_lossy().into_owned()).collect();
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
-        let hypotheses = self.writes_hypotheses && model.decoder().n_best() > 1;
+        let hypotheses = self.writes_hypotheses && model.n_best() > 1;
         let writing = Writing { format, captions, hypotheses, channel: corpus.channel };
         let is_json = matches!(format, Format::JsonLines | Format::Nemo);
         if corpus.resume && (!is_json || corpus.output.is_empty() || is_folder) {

@@ -31,6 +31,10 @@ mod realset;
 mod recipe;
 mod recognition;
 mod rescoring;
+mod vosk_folders;
 #[cfg(feature = "digits")]
 mod word_times;
 mod words_of_models;
+
+#[path = "../../../kaldera/tests/it/online_folder.rs"]
+mod online_folder;

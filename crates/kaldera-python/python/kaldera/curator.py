@@ -42,7 +42,8 @@ class ASRAdapter:
     def download_weights_on_node(self) -> None:
         """Checks that this node has the model, as nothing is downloaded."""
         description = Path(self.model_id, "model.toml")
-        if not description.is_file():
+        networks = [Path(self.model_id, name) for name in ("am/final.mdl", "final.mdl")]  # of Vosk or Kaldi
+        if not any(file.is_file() for file in [description, *networks]):
             raise FileNotFoundError(f"{description}: there is no model: put its folder there on each node")
 
     def load_model(self, *, num_gpus: int) -> None:

@@ -112,7 +112,9 @@ def _opened(kind: type, folder: str, options: dict) -> Any:
 
 
 class Recognizer(_OfFolder, _kaldera.Recognizer):
-    """Recognises speech with the model of a folder (``model.toml``, tokens, network ...).
+    """Recognises speech with the model of a folder (``model.toml``, tokens, network ...), or of a Vosk
+    or Kaldi folder as it is, which takes ``n_best``, ``acoustic_scale``, ``search_beam``, ``lattice_beam`` and
+    ``max_active``.
 
     ``options`` change those of decoding in ``model.toml``: ``beam``, ``n_best``, ``lm_weight``,
     ``word_score``, ``symbols_per_frame``, ``hotwords``, ``hotword_weight``, ``language_model``, ``graph``,
@@ -236,7 +238,7 @@ class RecognizerStream:
 class LiveRecognizer:
     """Recognition of speech without an end, as of a microphone, in utterances.
 
-    An utterance ends at a pause, by Kaldi's endpoint rules. Times are in seconds from the start of
+    An utterance ends at a pause, by Kaldi's endpoint rules, or by the rules of a Vosk folder. Times are in seconds from the start of
     the stream. ``sample_rate`` in Hz is the model's if it is left out.
 
     >>> live = LiveRecognizer(recognizer)                                  # doctest: +SKIP

@@ -10,7 +10,7 @@ use fsa::on_demand::{
     ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph, StaticGraph,
 };
 use fsa::{Limits, StateArcs};
-use kaldera_decoder::graph::EndpointState;
+use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldi_io::lattice::{PhoneBoundaries, PhoneType};
 use kaldi_io::transition_model::TransitionModel;
 
@@ -81,10 +81,21 @@ impl DecoderModel {
     /// # Errors
     /// [`Error::ModelFile`] for a missing file, with its use; errors of reading the files.
     pub fn open(folder: &OnlineFolder) -> Result<Self, Error> {
-        let config = match folder.layout() {
+        Self::open_with(folder, |config| config)
+    }
+
+    /// As [`open`](Self::open), with other options: `change` gets the options of the folder.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        folder: &OnlineFolder,
+        change: impl FnOnce(DecodingConfig) -> DecodingConfig,
+    ) -> Result<Self, Error> {
+        let config = change(match folder.layout() {
             Layout::VoskV1 => DecodingConfig::vosk_v1(),
             _ => DecodingConfig::read(&folder.require(Part::DecodingConfig)?)?,
-        };
+        });
         let transitions = TransitionModel::open(&folder.require(Part::AcousticModel)?)?;
         let (graph, words) = open_graph(folder)?;
         let words = match words {
@@ -277,9 +288,18 @@ impl UtteranceDecoder {
     /// [`Error::Recognition`] for rules without sense.
     #[doc(alias = "EndpointDetected")]
     pub fn has_ended(&mut self) -> Result<bool, Error> {
+        let model = Arc::clone(&self.model);
+        Ok(self.endpoint(&model.config.endpoints)?.is_some())
+    }
+
+    /// Returns the first of these rules by which the utterance has ended.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for rules without sense.
+    pub fn endpoint(&mut self, rules: &EndpointRules) -> Result<Option<usize>, Error> {
         let frames = self.num_frames();
         if frames == 0 {
-            return Ok(false);
+            return Ok(None);
         }
         let is_silence = |label: i32| {
             let place = usize::try_from(label).ok();
@@ -288,7 +308,7 @@ impl UtteranceDecoder {
         let silence = self.decoder.trace_back().take_while(|&(_, label)| is_silence(label)).count();
         let relative = self.decoder.final_relative_cost(&mut self.view);
         let state = EndpointState::new(frames, silence, self.model.frame_shift(), relative);
-        Ok(self.model.config.endpoints.detect(&state)?.is_some())
+        Ok(rules.detect(&state)?)
     }
 
     /// Returns the words of the best path so far.

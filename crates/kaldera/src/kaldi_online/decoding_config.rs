@@ -91,9 +91,9 @@ impl OptionValue for Unused {
     }
 }
 
-/// Names of options that speed Kaldi's own computation up or print something, and its limits of
-/// memory.
-const WITHOUT_EFFECT: [&str; 13] = [
+/// Names of options that speed Kaldi's own computation up or print something, its limits of memory,
+/// and the names of files that have their places in a folder.
+const WITHOUT_EFFECT: [&str; 19] = [
     "hash-ratio",
     "delta",
     "max-mem",
@@ -107,6 +107,12 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "computation.debug",
     "computation.verbose",
     "extra-right-context",
+    "mfcc-config",
+    "fbank-config",
+    "cmvn-config",
+    "global-cmvn-stats",
+    "online-pitch-config",
+    "ivector-extraction-config",
 ];
 
 struct Options {
@@ -115,6 +121,8 @@ struct Options {
     phone_determinize: bool,
     word_determinize: bool,
     minimize: bool,
+    feature_type: String,
+    add_pitch: bool,
     unused: [Unused; WITHOUT_EFFECT.len()],
 }
 
@@ -126,6 +134,8 @@ impl Options {
             phone_determinize: true,
             word_determinize: true,
             minimize: false,
+            feature_type: "mfcc".to_owned(),
+            add_pitch: false,
             unused: Default::default(),
         }
     }
@@ -141,6 +151,12 @@ impl Options {
                 let only = format!("{expected}: {name} has no other value with incremental determinization");
                 return Err(OptionError::new(&value.to_string(), only).into());
             }
+        }
+        if !["mfcc", "fbank"].contains(&&*self.feature_type) {
+            return Err(OptionError::new(&self.feature_type, "mfcc or fbank").into());
+        }
+        if self.add_pitch {
+            return Err(OptionError::new("true", "false: networks with pitch are not supported").into());
         }
         for phone in silence_phones.split(':').filter(|phone| !phone.is_empty()) {
             let number = phone.trim().parse();
@@ -179,6 +195,8 @@ impl OptionSet for Options {
         registry.add("phone-determinize", &mut self.phone_determinize, "Must be true");
         registry.add("word-determinize", &mut self.word_determinize, "Must be true");
         registry.add("minimize", &mut self.minimize, "Must be false");
+        registry.add("feature-type", &mut self.feature_type, "Kind of the features: mfcc or fbank");
+        registry.add("add-pitch", &mut self.add_pitch, "Must be false");
         registry.add("acoustic-scale", acoustic_scale, "Factor of log-likelihoods");
         let doc = "Frames of features for a row of the network's output";
         registry.add("frame-subsampling-factor", frame_subsampling_factor, doc);
@@ -221,11 +239,20 @@ mod tests {
         rules.rules[4].must_contain_nonsilence = true;
         assert_eq!(config.endpoints, rules);
         assert_eq!(read("").unwrap(), DecodingConfig::default());
+        let files = "--feature-type=fbank\n--fbank-config=a/conf/fbank.conf\n--ivector-extraction-config=a/b.conf\n";
+        assert_eq!(read(files).unwrap(), DecodingConfig::default());
     }
 
     #[test]
     fn options_without_sense_are_refused() {
-        for text in ["--minimize=true", "--endpoint.silence-phones=a", "--frame-subsampling-factor=0", "--beem=3"] {
+        for text in [
+            "--minimize=true",
+            "--endpoint.silence-phones=a",
+            "--frame-subsampling-factor=0",
+            "--beem=3",
+            "--feature-type=plp",
+            "--add-pitch=true",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

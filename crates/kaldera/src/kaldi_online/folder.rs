@@ -1,6 +1,6 @@
 //! The files of a folder with an online model.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 
@@ -15,6 +15,17 @@ pub enum Layout {
     /// Kaldi's, as `prepare_online_decoding.sh` makes it: `final.mdl`, `conf/online.conf`, which
     /// names other files, and a graph in `graph/` or in the folder itself.
     Kaldi,
+}
+
+impl Layout {
+    /// Returns its name, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VoskV2 => "a Vosk model",
+            Self::VoskV1 => "an older Vosk model",
+            Self::Kaldi => "an online model of Kaldi",
+        }
+    }
 }
 
 /// A file of a model.
@@ -98,6 +109,11 @@ impl Part {
         }
     }
 
+    /// Returns `false` for a part that is left out.
+    pub fn is_used(self) -> bool {
+        !matches!(self, Self::PitchConfig | Self::Carpa | Self::RescoredGrammar | Self::Rnnlm)
+    }
+
     /// Returns its path in a folder of this layout.
     pub fn path(self, layout: Layout) -> &'static str {
         let of_v2 = match self {
@@ -140,6 +156,12 @@ pub struct OnlineFolder {
 }
 
 impl OnlineFolder {
+    /// Returns `true` if the folder seems to have an online model: it has its network.
+    pub fn is_one(root: impl AsRef<Path>) -> bool {
+        let networks = [Layout::VoskV2, Layout::Kaldi].map(|layout| Part::AcousticModel.path(layout));
+        networks.into_iter().any(|file| root.as_ref().join(file).is_file())
+    }
+
     /// Returns the folder if it has a model.
     ///
     /// # Errors
@@ -152,15 +174,15 @@ impl OnlineFolder {
             files.into_iter().find(|file| !root.join(file).is_file())
         };
         let kinds = [
-            (Layout::VoskV2, Part::DecodingConfig, "a Vosk model"),
-            (Layout::Kaldi, Part::DecodingConfig, "an online model of Kaldi"),
-            (Layout::VoskV1, Part::MfccConfig, "an older Vosk model"),
+            (Layout::VoskV2, Part::DecodingConfig),
+            (Layout::Kaldi, Part::DecodingConfig),
+            (Layout::VoskV1, Part::MfccConfig),
         ];
         let mut reasons = Vec::new();
-        for (layout, second, name) in kinds {
+        for (layout, second) in kinds {
             match lacks(layout, second) {
                 None => return Ok(Self { root, layout }),
-                Some(file) => reasons.push(format!("{name} has {file}")),
+                Some(file) => reasons.push(format!("{} has {file}", layout.name())),
             }
         }
         let reason = format!("it is no folder of an online model: {}", reasons.join("; "));
@@ -200,6 +222,15 @@ impl OnlineFolder {
         text(path)
     }
 
+    /// Returns the file that a configuration names: the longest end of the name that is a file of
+    /// the folder, as folders are moved. Names of files elsewhere, and commands, are none.
+    pub fn named(&self, name: &str) -> Option<PathBuf> {
+        let parts: Vec<Component<'_>> = Path::new(name).components().collect();
+        let ends = (0..parts.len()).map(|first| &parts[first..]);
+        let below = ends.filter(|end| end.iter().all(|part| matches!(part, Component::Normal(_))));
+        below.map(|end| self.root.join(end.iter().collect::<PathBuf>())).find(|path| path.is_file())
+    }
+
     /// Returns the parts that are there, in order, with their paths.
     pub fn parts(&self) -> impl Iterator<Item = (Part, PathBuf)> {
         Part::ALL.into_iter().filter_map(|part| Some((part, self.find_part(part)?)))
@@ -207,9 +238,8 @@ impl OnlineFolder {
 
     /// Returns a sentence for each part that is there, but is not used.
     pub fn left_out(&self) -> Vec<String> {
-        let unused = [Part::Rnnlm, Part::PitchConfig];
-        let found = unused.into_iter().filter(|part| self.find_part(*part).is_some());
-        found.map(|part| format!("{} is left out: {}", part.path(self.layout), part.purpose())).collect()
+        let found = self.parts().filter(|(part, _)| !part.is_used());
+        found.map(|(part, _)| format!("{} is left out: {}", part.path(self.layout), part.purpose())).collect()
     }
 }
 
@@ -247,6 +277,28 @@ mod tests {
             assert_eq!(found.layout(), layout);
             assert!(found.find_part(Part::MfccConfig).is_some() && found.find_part(Part::Graph).is_none());
         }
+    }
+
+    #[test]
+    fn configurations_name_files_of_the_folder() {
+        let made = folder(&["final.mdl", "conf/online.conf", "conf/splice.conf", "extractor/final.mat", "final.mat"]);
+        let found = OnlineFolder::find(made.path()).unwrap();
+        let named = |name: &str| {
+            found.named(name).map(|path| path.strip_prefix(made.path()).unwrap().to_str().unwrap().to_owned())
+        };
+        for (name, file) in [
+            ("exp/tdnn_online/extractor/final.mat", Some("extractor/final.mat")),
+            ("/export/a11/exp/tdnn_online/conf/splice.conf", Some("conf/splice.conf")),
+            ("exp/other/final.mat", Some("final.mat")),
+            ("../conf/splice.conf", Some("conf/splice.conf")),
+            ("/etc/passwd", None),
+            ("cat final.mat |", None),
+            ("conf", None),
+            ("", None),
+        ] {
+            assert_eq!(named(name).as_deref(), file, "{name}");
+        }
+        assert!(OnlineFolder::is_one(made.path()) && !OnlineFolder::is_one(made.path().join("conf")));
     }
 
     #[test]

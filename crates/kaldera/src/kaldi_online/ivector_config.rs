@@ -1,6 +1,6 @@
 //! The configuration of i-vector extraction in streams, and its files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kaldi_feat::options::{OptionError, OptionSet, Registry};
@@ -11,6 +11,7 @@ use kaldi_matrix::Matrix;
 use crate::error::Error;
 use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::files::read_model;
+use crate::kaldi_online::folder::{Layout, OnlineFolder, Part, text};
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
 
 /// The files and options of i-vector extraction, under Kaldi's names: the contents of
@@ -101,6 +102,39 @@ impl IvectorConfig {
             ivector_extractor: file("final.ie"),
             options: IvectorOptions::default().with_max_count(100.0),
         }
+    }
+
+    /// Returns the configuration of a folder; `None` if it has no i-vector extractor. The files
+    /// that `conf/ivector_extractor.conf` names are files of the folder, which may have been moved.
+    ///
+    /// # Errors
+    /// As [`read_config`]; [`Error::ModelFile`] for the name of a file that is not in the folder.
+    pub fn of_folder(folder: &OnlineFolder) -> Result<Option<Self>, Error> {
+        if folder.find_part(Part::IvectorExtractor).is_some() {
+            return Ok(Some(Self::vosk(folder.root().join("ivector"))));
+        }
+        let path = folder.root().join("conf/ivector_extractor.conf");
+        if folder.layout() != Layout::Kaldi || !path.is_file() {
+            return Ok(None);
+        }
+        let mut config = Self::read(&text(path.clone())?)?;
+        for name in config.names() {
+            let missing = || format!("'{name}' is not in the folder: copy it into {}", folder.root().display());
+            let file = folder.named(name);
+            *name = text(file.ok_or_else(|| Error::ModelFile { path: path.clone(), reason: missing() })?)?;
+        }
+        Ok(Some(config))
+    }
+
+    /// Returns the names of its files.
+    fn names(&mut self) -> [&mut String; 6] {
+        let Self { lda_matrix, global_cmvn_stats, cmvn_config, splice_config, diag_ubm, ivector_extractor, .. } = self;
+        [lda_matrix, global_cmvn_stats, cmvn_config, splice_config, diag_ubm, ivector_extractor]
+    }
+
+    /// Returns its files.
+    pub fn files(mut self) -> [PathBuf; 6] {
+        self.names().map(|name| std::mem::take(name).into())
     }
 
     /// Reads the files.

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::decoder_model::DecoderModel;
 use crate::kaldi_online::decoding_config::DecodingConfig;
-use crate::kaldi_online::folder::{Layout, OnlineFolder, Part};
+use crate::kaldi_online::folder::{OnlineFolder, Part};
 use crate::kaldi_online::ivector_config::IvectorConfig;
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
 
@@ -74,14 +74,14 @@ impl Features {
         if folder.find_part(Part::MfccConfig).is_some() {
             let mut mfcc = MfccOptions::default();
             read_config(&folder.require(Part::MfccConfig)?, &mut mfcc)?;
-            let mfcc = mfcc.with_allow_downsample(true);
+            let mfcc = mfcc.with_allow_downsample(true).with_allow_upsample(true);
             let mfcc = Mfcc::new(if options.dither { mfcc } else { mfcc.with_dither(0.0) })?;
             return Ok(Self::Mfcc(Arc::new(mfcc.rounded_as_kaldi())));
         }
         if folder.find_part(Part::FbankConfig).is_some() {
             let mut fbank = FbankOptions::default();
             read_config(&folder.require(Part::FbankConfig)?, &mut fbank)?;
-            let fbank = fbank.with_allow_downsample(true);
+            let fbank = fbank.with_allow_downsample(true).with_allow_upsample(true);
             let fbank = Fbank::new(if options.dither { fbank } else { fbank.with_dither(0.0) })?;
             return Ok(Self::Fbank(Arc::new(fbank.rounded_as_kaldi())));
         }
@@ -98,11 +98,19 @@ impl Features {
         }
     }
 
+    /// Returns the sample rate of the options.
+    fn samp_freq(&self) -> f32 {
+        match self {
+            Self::Mfcc(mfcc) => mfcc.frame_options().samp_freq,
+            Self::Fbank(fbank) => fbank.frame_options().samp_freq,
+        }
+    }
+
     /// Returns the features of a stream of this rate.
     pub(super) fn stream(&self, samp_freq: f32) -> Result<Box<dyn FeatureRows>, Error> {
         Ok(match self {
-            Self::Mfcc(mfcc) => Box::new(FeatureStream::new(Arc::clone(mfcc)).with_sample_rate(samp_freq)?),
-            Self::Fbank(fbank) => Box::new(FeatureStream::new(Arc::clone(fbank)).with_sample_rate(samp_freq)?),
+            Self::Mfcc(mfcc) => Box::new(FeatureStream::new(Arc::clone(mfcc)).with_stream_sample_rate(samp_freq)?),
+            Self::Fbank(fbank) => Box::new(FeatureStream::new(Arc::clone(fbank)).with_stream_sample_rate(samp_freq)?),
         })
     }
 }
@@ -147,9 +155,21 @@ impl OnlineModel {
     /// [`Error::ModelFile`] for a missing file, with its use, and for parts that do not fit each
     /// other; errors of reading the files.
     pub fn open(root: impl Into<PathBuf>, options: &OnlineModelOptions) -> Result<Self, Error> {
-        let folder = OnlineFolder::find(root)?;
+        Self::open_with(OnlineFolder::find(root)?, options, |config| config)
+    }
+
+    /// As [`open`](Self::open), with other options of decoding: `change` gets the options of the
+    /// folder.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        folder: OnlineFolder,
+        options: &OnlineModelOptions,
+        change: impl FnOnce(DecodingConfig) -> DecodingConfig,
+    ) -> Result<Self, Error> {
         let features = Features::open(&folder, options)?;
-        let decoder = DecoderModel::open(&folder)?;
+        let decoder = DecoderModel::open_with(&folder, change)?;
         let (network, log_priors) = open_network(&folder, decoder.config())?;
         let cmvn = match folder.find_part(Part::GlobalCmvn) {
             Some(_) => {
@@ -158,7 +178,7 @@ impl OnlineModel {
             }
             None => None,
         };
-        let ivector = match (network.ivector_dim(), ivector_config(&folder)?) {
+        let ivector = match (network.ivector_dim(), IvectorConfig::of_folder(&folder)?) {
             (None, _) => None,
             (Some(_), Some(config)) => Some(config.open()?),
             (Some(dim), None) => {
@@ -205,6 +225,30 @@ impl OnlineModel {
         Ok(())
     }
 
+    /// Returns the files of the parts of a folder that are used.
+    ///
+    /// # Errors
+    /// As [`IvectorConfig::of_folder`].
+    pub fn files(folder: &OnlineFolder) -> Result<Vec<PathBuf>, Error> {
+        let mut files: Vec<PathBuf> = folder.parts().filter(|(part, _)| part.is_used()).map(|(_, path)| path).collect();
+        for file in IvectorConfig::of_folder(folder)?.into_iter().flat_map(IvectorConfig::files) {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the sample rate in Hz that the model was trained for.
+    pub fn samp_freq(&self) -> f32 {
+        self.features.samp_freq()
+    }
+
+    /// Returns the number of elements of an i-vector; `None` for a network without them.
+    pub fn ivector_dim(&self) -> Option<usize> {
+        self.network.ivector_dim()
+    }
+
     /// Returns the folder.
     pub fn folder(&self) -> &OnlineFolder {
         &self.folder
@@ -219,18 +263,6 @@ impl OnlineModel {
     pub fn network(&self) -> &Arc<LoopedNetwork> {
         &self.network
     }
-}
-
-/// Returns the configuration of i-vectors, if the folder has an extractor.
-fn ivector_config(folder: &OnlineFolder) -> Result<Option<IvectorConfig>, Error> {
-    if folder.find_part(Part::IvectorExtractor).is_some() {
-        return Ok(Some(IvectorConfig::vosk(folder.root().join("ivector"))));
-    }
-    let config = folder.root().join("conf/ivector_extractor.conf");
-    if folder.layout() == Layout::Kaldi && config.is_file() {
-        return IvectorConfig::read(&super::folder::text(config)?).map(Some);
-    }
-    Ok(None)
 }
 
 /// Reads the network, and the logarithms of its priors, which most networks do not have.

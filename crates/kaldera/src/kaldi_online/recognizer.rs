@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kaldera_decoder::graph::EndpointRules;
 use kaldi_feat::{OnlineCmvn, RowStream, Samples};
 use kaldi_ivector::{SilenceWeighting, SilenceWeightingOptions};
 use kaldi_matrix::Matrix;
@@ -287,6 +288,25 @@ impl OnlineRecognizer {
         let mut rows = Vec::new();
         self.pipeline.output(&self.model, &mut rows)?;
         self.decoder.advance(&rows, self.model.network.output_dim())
+    }
+
+    /// Returns the first of these rules by which the utterance has ended.
+    ///
+    /// # Errors
+    /// [`Error::Recognition`] for rules without sense.
+    pub fn endpoint(&mut self, rules: &EndpointRules) -> Result<Option<usize>, Error> {
+        self.decoder.endpoint(rules)
+    }
+
+    /// Returns the number of rows of output of the utterance, or of the last one after its end.
+    pub fn num_frames(&self) -> usize {
+        self.decoder.num_frames()
+    }
+
+    /// Returns the second at which this utterance begins in the audio.
+    #[expect(clippy::cast_precision_loss, reason = "as in Vosk: single precision")]
+    pub fn utterance_start(&self) -> f64 {
+        f64::from(self.samples_round_start as f32 / self.samp_freq) + self.frame_offset as f64 * FRAME_SECONDS
     }
 
     /// Ends the utterance and returns its result; [`OnlineResult::Empty`] if nothing came since the

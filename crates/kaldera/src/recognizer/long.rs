@@ -8,10 +8,11 @@ use kaldera_decoder::{Hypothesis, Recognition, Segment};
 use kaldi_feat::Audio;
 
 use crate::Error;
-use crate::recognizer::Recognizer;
+use crate::recognizer::online::OnlineStream;
 use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
-use crate::recognizer::seconds::seconds_of;
+use crate::recognizer::samples::seconds_of;
+use crate::recognizer::{Engine, Recognizer};
 
 /// The words of a recording.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +40,9 @@ impl Transcript {
 /// parts, or show the words of each part when it is done. `R` is a reference to a [`Recognizer`],
 /// or an [`Arc`](std::sync::Arc) of it.
 ///
+/// A Vosk or Kaldi folder gets the whole as one stream, and a part is an utterance by its endpoint
+/// rules: options of pauses have no effect.
+///
 /// ```no_run
 /// use kaldera::recognizer::{LongTranscription, PauseOptions};
 /// use kaldera::{Recognizer, Recording};
@@ -59,8 +63,16 @@ pub struct LongTranscription<R> {
     samples: Vec<f32>,
     samp_freq: f32,
     vtln_warp: f32,
-    parts: IntoIter<Range<usize>>,
+    ahead: Ahead,
     whole: Parts,
+}
+
+/// The audio that has no words yet.
+enum Ahead {
+    /// Parts between pauses.
+    Parts(IntoIter<Range<usize>>),
+    /// A stream, and the first sample that it has not got; `None` after its end.
+    Stream(Box<OnlineStream>, Option<usize>),
 }
 
 impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
@@ -71,11 +83,16 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
     pub fn new(recognizer: R, audio: &Audio<'_>, options: &PauseOptions) -> Result<Self, Error> {
         audio.samples.check_finite()?;
         let samples = audio.samples.to_f32();
+        recognizer.tell_resampling(audio.samp_freq);
+        let ahead = match &recognizer.engine {
+            Engine::Stages(_) => Ahead::Parts(cut_at_pauses(&samples, audio.samp_freq, options).into_iter()),
+            Engine::Online(online) => Ahead::Stream(Box::new(online.stream(audio.samp_freq)?), Some(0)),
+        };
         Ok(Self {
             key: audio.key.to_owned(),
             samp_freq: audio.samp_freq,
             vtln_warp: audio.vtln_warp,
-            parts: cut_at_pauses(&samples, audio.samp_freq, options).into_iter(),
+            ahead,
             whole: Parts::new(recognizer.n_best()),
             samples,
             recognizer,
@@ -88,10 +105,34 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
     /// # Errors
     /// As [`Recognizer::transcribe`].
     pub fn next_part(&mut self) -> Result<Option<&Recognition>, Error> {
-        let Some(part) = self.parts.next() else { return Ok(None) };
-        let [start, end] = [part.start, part.end].map(|sample| seconds_of(sample, self.samp_freq));
-        let found = self.recognizer.transcribe_frames(&self.audio(part))?;
-        Ok(Some(self.whole.push(start..end, found)))
+        let (times, found) = match &mut self.ahead {
+            Ahead::Parts(parts) => {
+                let Some(part) = parts.next() else { return Ok(None) };
+                let [start, end] = [part.start, part.end].map(|sample| seconds_of(sample, self.samp_freq));
+                (start..end, self.recognizer.transcribe_frames(&self.audio(part))?)
+            }
+            Ahead::Stream(stream, next) => {
+                let Some(begin) = *next else { return Ok(None) };
+                let mut rest = &self.samples[begin..];
+                let found = loop {
+                    match stream.step(&mut rest)? {
+                        Some(true) => break Some(stream.end_utterance(&self.key)?),
+                        Some(false) => {}
+                        None => break None,
+                    }
+                };
+                *next = found.is_some().then(|| self.samples.len() - rest.len());
+                let seconds = seconds_of(self.samples.len(), self.samp_freq);
+                match found {
+                    Some((place, found)) => (place.seconds..place.seconds + stream.seconds(found.num_frames), found),
+                    None => match stream.finish(&self.key)? {
+                        Some((place, found)) => (place.seconds..seconds.max(place.seconds), found),
+                        None => return Ok(None),
+                    },
+                }
+            }
+        };
+        Ok(Some(self.whole.push(times, found)))
     }
 
     /// Returns the words of all parts so far, with times from the start of the recording.
@@ -99,7 +140,7 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
         let whole = std::mem::replace(&mut self.whole, Parts::new(1));
         let mut recognition = whole.finish(&self.key);
         let audio = self.audio(0..self.samples.len());
-        self.recognizer.widen(&self.recognizer.loudness(&audio), &mut recognition);
+        self.recognizer.widen(&audio, &mut recognition);
         Transcript { recognition, seconds: seconds_of(self.samples.len(), self.samp_freq) }
     }
 
@@ -110,10 +151,7 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
 
 impl<R> fmt::Debug for LongTranscription<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LongTranscription")
-            .field("key", &self.key)
-            .field("parts_left", &self.parts.len())
-            .finish_non_exhaustive()
+        f.debug_struct("LongTranscription").field("key", &self.key).finish_non_exhaustive()
     }
 }
 

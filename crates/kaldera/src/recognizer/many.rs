@@ -12,8 +12,8 @@ use crate::pipeline::reader::{Reader, channel_of, frames_of};
 use crate::pipeline::{ChannelChoice, Failure, Inputs, ReadOptions, Summary, Utterance};
 use crate::recognizer::long::{LongTranscription, Transcript};
 use crate::recognizer::pauses::PauseOptions;
-use crate::recognizer::seconds::seconds_of;
-use crate::recognizer::{AnyDecoder, Recognizer};
+use crate::recognizer::samples::seconds_of;
+use crate::recognizer::{ALIGNMENT, AnyDecoder, Recognizer};
 
 /// Options of transcribing many recordings.
 #[derive(Debug, Clone, Default)]
@@ -118,7 +118,7 @@ impl Recognizer {
     ) -> Result<Summary, Error> {
         let align = |audio: &Audio<'_>| {
             let transcript = text(audio.key).ok_or_else(|| Error::NoTranscript { utterance: audio.key.to_owned() })?;
-            let (words, num_frames) = self.align_recording(audio, transcript)?;
+            let (words, num_frames) = self.stages_for(ALIGNMENT)?.align(audio, transcript)?;
             Ok(Transcript::from_words(audio.key, words, num_frames, seconds_of(audio.samples.len(), audio.samp_freq)))
         };
         run(inputs, options, |reader, utterance| with_audio(utterance, options, reader, align), take, progress)

@@ -4,17 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use kaldera_decoder::Recognition;
-use kaldera_decoder::align::Loudness;
-use kaldera_decoder::graph::{EndpointRules, EndpointState};
-use kaldera_network::{Batch, NetworkStream};
+use kaldera_decoder::graph::EndpointRules;
 use kaldi_feat::Samples;
-use lod::LodTensor;
-use self_cell::self_cell;
 
 use crate::Error;
-use crate::recognizer::Recognizer;
-use crate::recognizer::decoding::DecoderStream;
-use crate::recognizer::front_end::FrontEndStream;
+use crate::recognizer::online::OnlineStream;
+use crate::recognizer::stages::StagesStream;
+use crate::recognizer::{Engine, Recognizer};
 
 /// An utterance whose samples come in chunks.
 ///
@@ -31,70 +27,31 @@ use crate::recognizer::front_end::FrontEndStream;
 /// maps.
 pub struct RecognizerStream {
     utterance: String,
-    features: FrontEndStream,
-    /// Loudness of all samples so far.
-    loudness: Loudness,
-    /// Seconds of `loudness` before the utterance.
-    loudness_before: f64,
-    /// Number of samples so far.
-    num_samples: usize,
-    /// Rows that the network has not taken.
-    rows: Vec<f32>,
-    /// The network's output of all rows at the last partial result, for a network without a state.
-    output: Vec<f32>,
-    /// Number of frames at the beginning that are only context, and that the decoder does not take.
-    num_context: usize,
     running: Running,
 }
 
-/// The running parts of a recognizer.
-struct Search<'r> {
-    /// The stream of a network with a state.
-    network: Option<Box<dyn NetworkStream + 'r>>,
-    /// The search on the network's output; for a network without a state, the search of the last
-    /// partial result.
-    decoder: DecoderStream<'r>,
+enum Running {
+    Stages(Box<StagesStream>),
+    Online(Box<OnlineStream>),
 }
 
-self_cell!(
-    /// A search with the recognizer that it borrows.
-    struct Running {
-        owner: Arc<Recognizer>,
-        #[not_covariant]
-        dependent: Search,
-    }
-);
-
 impl RecognizerStream {
-    pub(super) fn new(recognizer: Arc<Recognizer>, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
-        let features = recognizer.front_end.stream(utterance, samp_freq)?;
-        let running = Running::try_new(recognizer, |recognizer| {
-            let network = recognizer.network.stream().ok().filter(|_| !recognizer.front_end.needs_utterance());
-            Ok::<_, Error>(Search { network, decoder: recognizer.decoder.stream(utterance)? })
-        })?;
-        Ok(Self {
-            utterance: utterance.to_owned(),
-            features,
-            loudness: Loudness::new(samp_freq),
-            loudness_before: 0.0,
-            num_samples: 0,
-            rows: vec![],
-            output: vec![],
-            num_context: 0,
-            running,
-        })
-    }
-
-    /// Sets the number of frames at the beginning that the network gets and the decoder does not.
-    /// For networks without a state.
-    pub(super) fn with_context(self, num_context: usize) -> Self {
-        let loudness_before = self.seconds_of(num_context);
-        Self { num_context, loudness_before, ..self }
+    pub(super) fn new(recognizer: &Recognizer, utterance: &str, samp_freq: f32) -> Result<Self, Error> {
+        let running = match &recognizer.engine {
+            Engine::Stages(stages) => {
+                Running::Stages(Box::new(StagesStream::new(Arc::clone(stages), utterance, samp_freq)?))
+            }
+            Engine::Online(online) => Running::Online(Box::new(online.stream(samp_freq)?)),
+        };
+        Ok(Self { utterance: utterance.to_owned(), running })
     }
 
     /// Returns `true` if the network keeps a state, and takes each chunk once.
     pub fn keeps_state(&self) -> bool {
-        self.running.with_dependent(|_, search| search.network.is_some())
+        match &self.running {
+            Running::Stages(stream) => stream.keeps_state(),
+            Running::Online(_) => true,
+        }
     }
 
     /// Takes more samples, on the scale of 16-bit integers.
@@ -103,23 +60,18 @@ impl RecognizerStream {
     /// [`kaldera_audio::Error::NotFiniteSample`]; errors of the features, the network and the
     /// decoder.
     pub fn accept<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
-        let samples = match samples.into() {
+        let mut rest = match samples.into() {
             Samples::F32(samples) => samples,
             samples => &samples.to_f32(),
         };
-        if let Some(at) = samples.iter().position(|sample| !sample.is_finite()) {
-            let sample = self.num_samples + at;
-            return Err(kaldera_audio::Error::NotFiniteSample { sample, channel: 0, value: samples[at] }.into());
+        match &mut self.running {
+            Running::Stages(stream) => stream.accept(rest),
+            Running::Online(stream) => {
+                stream.check(rest)?;
+                while stream.step(&mut rest)?.is_some() {}
+                Ok(())
+            }
         }
-        self.num_samples += samples.len();
-        self.loudness.accept(samples);
-        self.features.accept(samples, &mut self.rows)?;
-        self.running.with_dependent_mut(|recognizer, search| {
-            let Some(network) = &mut search.network else { return Ok(()) };
-            let output = network.accept(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
-            self.rows.clear();
-            search.decoder.accept(&self.utterance, &output, recognizer.network.num_outputs())
-        })
     }
 
     /// Returns the words so far.
@@ -127,23 +79,10 @@ impl RecognizerStream {
     /// # Errors
     /// As [`accept`](Self::accept).
     pub fn partial(&mut self) -> Result<Recognition, Error> {
-        if !self.keeps_state() {
-            self.run_over_all()?;
+        match &mut self.running {
+            Running::Stages(stream) => stream.partial(),
+            Running::Online(stream) => Ok(stream.so_far(&self.utterance)?.1),
         }
-        let (utterance, output) = (&self.utterance, &self.output[..]);
-        let mut found = self.running.with_dependent_mut(|recognizer, search| {
-            if search.network.is_none() {
-                // The end of an utterance drops a word that is not complete: its frames would count
-                // as silence, and an endpoint could fall into it.
-                let columns = recognizer.network.num_outputs();
-                search.decoder = recognizer.decoder.stream(utterance)?;
-                let output = output.get(self.num_context * columns..).unwrap_or_default();
-                search.decoder.accept(utterance, output, columns)?;
-            }
-            search.decoder.partial()
-        })?;
-        self.widen(&mut found);
-        Ok(found)
     }
 
     /// Returns the first of these rules by which the utterance has ended; `so_far` is its last
@@ -153,18 +92,9 @@ impl RecognizerStream {
     /// [`Error::Recognition`] for an invalid rule; errors of the decoder.
     #[doc(alias = "EndpointDetected")]
     pub fn endpoint(&mut self, so_far: &Recognition, rules: &EndpointRules) -> Result<Option<usize>, Error> {
-        let times = self.running.borrow_owner().times();
-        let shift = times.seconds(1) - times.seconds(0);
-        let silence = silence_frames(so_far);
-        #[expect(clippy::cast_possible_truncation, reason = "endpoints are detected in single precision")]
-        let at = |cost: f64| EndpointState::new(so_far.num_frames, silence, shift as f32, cost as f32);
-        // The cost is only computed if it decides.
-        match rules.detect(&at(0.0))? {
-            Some(_) => {
-                let cost = self.running.with_dependent_mut(|_, search| search.decoder.final_relative_cost())?;
-                Ok(rules.detect(&at(cost))?)
-            }
-            None => Ok(None),
+        match &mut self.running {
+            Running::Stages(stream) => stream.endpoint(so_far, rules),
+            Running::Online(stream) => stream.endpoint(rules),
         }
     }
 
@@ -172,85 +102,12 @@ impl RecognizerStream {
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
-    pub fn finish(mut self) -> Result<Recognition, Error> {
-        self.features.finish(&mut self.rows)?;
-        if !self.keeps_state() {
-            self.run_over_all()?;
-            return self.beginning(usize::MAX);
+    pub fn finish(self) -> Result<Recognition, Error> {
+        match self.running {
+            Running::Stages(stream) => stream.finish(),
+            Running::Online(stream) => stream.finish_utterance(&self.utterance),
         }
-        self.running.with_dependent_mut(|recognizer, search| {
-            let Some(mut network) = search.network.take() else { return Ok(()) };
-            let output = network.finish(&self.rows).map_err(|error| error.of_utterance(&self.utterance))?;
-            search.decoder.accept(&self.utterance, &output, recognizer.network.num_outputs())
-        })?;
-        self.end_utterance("")
     }
-
-    /// Returns the words of the utterance, which ends at the last frame. The next frame begins the
-    /// next one. For networks with a state, which they keep.
-    pub(super) fn end_utterance(&mut self, next: &str) -> Result<Recognition, Error> {
-        next.clone_into(&mut self.utterance);
-        let mut ended = self.running.with_dependent_mut(|recognizer, search| {
-            let next = recognizer.decoder.stream(next)?;
-            std::mem::replace(&mut search.decoder, next).finish()
-        })?;
-        self.widen(&mut ended);
-        self.loudness_before += self.seconds_of(ended.num_frames);
-        self.loudness_before -= self.loudness.forget_before(self.loudness_before);
-        Ok(ended)
-    }
-
-    /// Returns the words of the first `num_frames` frames, or of all if they are fewer. Only for
-    /// networks without a state, which have run for the last result.
-    pub(super) fn beginning(&self, num_frames: usize) -> Result<Recognition, Error> {
-        let recognizer = self.running.borrow_owner();
-        let columns = recognizer.network.num_outputs();
-        let output = self.output.get(self.num_context * columns..).unwrap_or_default();
-        let output = &output[..num_frames.saturating_mul(columns).min(output.len())];
-        let mut found = recognizer.decoder.decode(&self.utterance, output)?;
-        self.widen(&mut found);
-        Ok(found)
-    }
-
-    /// Gives words the times at which they are heard.
-    fn widen(&self, found: &mut Recognition) {
-        shift_words(found, self.loudness_before);
-        self.running.borrow_owner().widen(&self.loudness, found);
-        shift_words(found, -self.loudness_before);
-    }
-
-    /// Returns the duration of frames in seconds.
-    fn seconds_of(&self, frames: usize) -> f64 {
-        let times = self.running.borrow_owner().times();
-        times.seconds(frames) - times.seconds(0)
-    }
-
-    /// Runs the network over all rows.
-    fn run_over_all(&mut self) -> Result<(), Error> {
-        let recognizer = self.running.borrow_owner();
-        let dim = recognizer.front_end.dim();
-        let mut rows = self.rows.clone();
-        recognizer.front_end.normalize_utterance(&mut rows);
-        let rows = LodTensor::from_lengths(&[rows.len() / dim.max(1)], dim, rows)?;
-        let output = recognizer.network.log_probs(&Batch::new(&[&self.utterance], &rows)?)?;
-        self.output.clear();
-        self.output.extend_from_slice(output.values());
-        Ok(())
-    }
-}
-
-/// Adds `seconds` to the times of words. No word begins before the utterance.
-fn shift_words(found: &mut Recognition, seconds: f64) {
-    for word in found.hypotheses.iter_mut().flat_map(|hypothesis| &mut hypothesis.words) {
-        (word.start, word.end) = ((word.start + seconds).max(0.0), word.end + seconds);
-        word.peak = word.peak.take().map(|peak| peak.start + seconds..peak.end + seconds);
-    }
-}
-
-/// Returns the number of frames after the last token.
-pub(super) fn silence_frames(so_far: &Recognition) -> usize {
-    let spoken = so_far.best().and_then(|best| best.tokens.last()).map_or(0, |last| last.frames.end);
-    so_far.num_frames.saturating_sub(spoken)
 }
 
 impl fmt::Debug for RecognizerStream {

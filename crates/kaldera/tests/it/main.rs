@@ -4,6 +4,8 @@ mod first_steps;
 mod fuzz;
 mod ivectors;
 mod live;
+mod online;
+mod online_folder;
 mod papers;
 mod pipeline;
 mod recognizer;
