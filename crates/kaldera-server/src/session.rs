@@ -96,9 +96,10 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the rules by which an utterance of the speech that follows ends.
-    pub(crate) fn set_rules(&mut self, rules: EndpointRules) {
-        self.rules = Some(rules);
+    /// Sets the rules by which an utterance of the speech that follows ends; `None` for the rules of
+    /// the model.
+    pub(crate) fn set_rules(&mut self, rules: Option<EndpointRules>) {
+        self.rules = rules;
         self.clear();
     }
 

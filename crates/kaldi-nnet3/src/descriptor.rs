@@ -344,8 +344,8 @@ impl<'a> Parser<'a> {
                 let value = self.number()?;
                 self.expect(",")?;
                 let dim = self.number()?;
-                if dim == 0 || dim > crate::nnet::MAX_DIM {
-                    return Err(format!("Const takes from 1 to {} columns, not {dim}", crate::nnet::MAX_DIM));
+                if dim == 0 || dim > crate::config_line::MAX_DIM {
+                    return Err(format!("Const takes from 1 to {} columns, not {dim}", crate::config_line::MAX_DIM));
                 }
                 Descriptor::Const { value, dim }
             }

@@ -67,7 +67,6 @@ fn options_without_a_meaning_are_refused_by_name() {
     bench.line("transcribe --max-part=5 vosk in").with(2).tells(&["--max-part", "endpoint rules"]);
     bench.file("text", "a low\n");
     bench.line("align --text=text vosk in").with(1).tells(&["a Vosk or Kaldi folder", "aligns no given"]);
-    bench.line("decode vosk in/a.wav").with(1).tells(&["model.toml"]);
     bench.line("transcribe -q vosk in -o vosk/graph/words.txt").with(2).tells(&["overwrite"]);
 }
 

@@ -418,7 +418,7 @@ impl Connection {
             }
             let prompt = prompt.as_deref().filter(|_| self.state.options.prompt_hotwords);
             self.session.set_model(prompt.map_or_else(|| model.clone(), |prompt| model.with_prompt(prompt)));
-            self.session.set_rules(rules(new));
+            self.session.set_rules(new.map(rules));
         }
         (self.encoding, self.rate, self.model, self.detection) = (encoding, rate, model, detection);
         (self.language, self.prompt) = (language, prompt);
@@ -463,9 +463,8 @@ impl Connection {
     }
 }
 
-/// Returns Kaldi's endpoint rules, or rules for a silence of this many milliseconds.
-fn rules(silence: Option<f64>) -> EndpointRules {
-    let Some(silence) = silence else { return EndpointRules::kaldi() };
+/// Returns endpoint rules for a silence of this many milliseconds.
+fn rules(silence: f64) -> EndpointRules {
     let any = f32::INFINITY;
     EndpointRules::new(vec![
         EndpointRule::new(false, 5.0, any, 0.0),

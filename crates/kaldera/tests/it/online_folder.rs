@@ -14,12 +14,12 @@ const TRANSITIONS: &str = "<TransitionModel> <Topology> <TopologyEntry> <ForPhon
     </Topology> <Triples> 3 1 0 0 2 0 1 3 0 2 </Triples> <LogProbs> [ 0 -1 -1 -1 -1 -1 -1 ] </LogProbs> \
     </TransitionModel>\n";
 
-/// The energies of the lowest and the highest band decide; equal ones are silence.
+/// The energies of the lowest and the highest band decide; silence has little of both.
 const NETWORK: &str = "<Nnet3>\ninput-node name=input dim=4\n\
     component-node name=output.affine component=output.affine input=input\n\
     output-node name=output input=output.affine objective=linear\n\n\
     <NumComponents> 1\n<ComponentName> output.affine <FixedAffineComponent> <LinearParams> [\n\
-    0 0 0 0\n1 0 0 -1\n-1 0 0 1 ]\n<BiasParams> [ 5 0 0 ]\n</FixedAffineComponent>\n</Nnet3>\n\
+    0 0 0 0\n1 0 0 0\n0 0 0 1 ]\n<BiasParams> [ 0 -14 -16 ]\n</FixedAffineComponent>\n</Nnet3>\n\
     <LeftContext> 0 <RightContext> 0 <Priors> [ ]\n";
 
 /// The arcs of each state of the graph: transition identifier, word, cost, next state. Each word

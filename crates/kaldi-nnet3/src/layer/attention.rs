@@ -1,7 +1,7 @@
 //! Attention restricted to some frames before and after.
 
 use super::{Function, Layer, MAX_WINDOW, Times, Values};
-use crate::nnet::MAX_DIM;
+use crate::config_line::MAX_DIM;
 use crate::pointwise::softmax;
 
 /// Self attention. A head's input is a key, a value, and a query with a term for each position of

@@ -1,9 +1,9 @@
 //! Convolutions and pooling over columns that form an image.
 
 use super::{Function, Layer, Times, Values};
+use crate::config_line::MAX_DIM;
 use crate::descriptor::MAX_OFFSET;
 use crate::fields::Value;
-use crate::nnet::MAX_DIM;
 use crate::product::Product;
 
 /// Largest of some columns of a row.
