@@ -8,7 +8,7 @@ use fsa::{Fsa, Graph};
 use super::*;
 use crate::error::Error;
 use crate::holders::Holder;
-use crate::lattice::binary::{MAGIC, unexpected};
+use crate::lattice::binary::MAGIC;
 
 /// A transducer with costs in the tropical semiring, one of many in a table. The binary form is
 /// OpenFst's file of the type `vector`; the text form is its lines, between the line end after the
@@ -26,7 +26,7 @@ impl Holder for GraphFst {
     fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
         let mut reader = ByteReader::new(reader);
         let at = reader.offset();
-        let wrong = |error: fsa::Error| unexpected(at, "a decoding graph", error);
+        let wrong = |error: fsa::Error| CodecError::unexpected(at, "a decoding graph", error);
         match reader.peek()? {
             Some(byte) if byte.is_ascii_whitespace() => {
                 let text = read_lines(&mut reader)?;
@@ -70,7 +70,8 @@ fn read_lines(reader: &mut ByteReader<'_>) -> Result<String, CodecError> {
         }
     }
     let at = reader.offset();
-    String::from_utf8(text).map_err(|_| unexpected(at, "a decoding graph in text", "bytes that are not UTF-8"))
+    String::from_utf8(text)
+        .map_err(|_| CodecError::unexpected(at, "a decoding graph in text", "bytes that are not UTF-8"))
 }
 
 /// Reads the bytes of a `vector` file with arcs of one cost, without symbol tables.
@@ -91,19 +92,29 @@ fn read_vector(reader: &mut ByteReader<'_>) -> Result<Vec<u8>, CodecError> {
     for expected in ["vector", "the type of arcs"] {
         let at = reader.offset();
         let len = number(&mut taken, reader)?;
-        let len =
-            usize::try_from(len).ok().filter(|&len| len <= LONGEST).ok_or_else(|| unexpected(at, expected, len))?;
+        let len = usize::try_from(len)
+            .ok()
+            .filter(|&len| len <= LONGEST)
+            .ok_or_else(|| CodecError::unexpected(at, expected, len))?;
         let mut name = vec![0; len];
         reader.read_exact(&mut name, expected)?;
         if expected == "vector" && name != b"vector" {
-            return Err(unexpected(at, "a graph of OpenFst's type `vector`", String::from_utf8_lossy(&name)));
+            return Err(CodecError::unexpected(
+                at,
+                "a graph of OpenFst's type `vector`",
+                String::from_utf8_lossy(&name),
+            ));
         }
         taken.extend(name);
     }
     let at = reader.offset();
     let [_version, flags] = [number(&mut taken, reader)?, number(&mut taken, reader)?];
     if flags & 3 != 0 {
-        return Err(unexpected(at, "a graph without tables of symbols, as Kaldi writes it", "one with tables"));
+        return Err(CodecError::unexpected(
+            at,
+            "a graph without tables of symbols, as Kaldi writes it",
+            "one with tables",
+        ));
     }
     let long = |taken: &mut Vec<u8>, reader: &mut ByteReader<'_>| {
         let mut bytes = [0; 8];

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use super::*;
 use crate::error::Error;
 use crate::holders::Holder;
-use crate::lattice::binary::{Header, read_header, read_states, unexpected};
+use crate::lattice::binary::{Header, read_header, read_states};
 use crate::lattice::text::Either;
 
 /// Reads either kind; white space after the key means text.
@@ -30,7 +30,7 @@ fn read_binary(reader: &mut ByteReader<'_>) -> Result<Either, CodecError> {
         "compactlattice84" => compact(reader, &header, true),
         other => {
             let expected = "arcs of the types `lattice4` or `compactlattice44`";
-            Err(unexpected(reader.offset(), expected, format!("`{other}`")))
+            Err(CodecError::unexpected(reader.offset(), expected, format!("`{other}`")))
         }
     }
 }
@@ -44,7 +44,11 @@ fn compact(reader: &mut ByteReader<'_>, header: &Header, double: bool) -> Result
     let arcs = lattice.states.iter().flat_map(|state| &state.arcs);
     if let Some(arc) = arcs.into_iter().find(|arc| arc.ilabel != arc.olabel) {
         let found = format!("{} and {}", arc.ilabel, arc.olabel);
-        return Err(unexpected(reader.offset(), "a compact lattice whose input and output labels are equal", found));
+        return Err(CodecError::unexpected(
+            reader.offset(),
+            "a compact lattice whose input and output labels are equal",
+            found,
+        ));
     }
     Ok(Either::Compact(lattice))
 }
