@@ -96,8 +96,8 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the rules by which an utterance of the speech that follows ends; `None` for the rules of
-    /// the model.
+    /// Sets the rules by which an utterance of the speech that follows ends; `None` for the model's
+    /// rules.
     pub(crate) fn set_rules(&mut self, rules: Option<EndpointRules>) {
         self.rules = rules;
         self.clear();
