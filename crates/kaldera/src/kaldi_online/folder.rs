@@ -253,7 +253,10 @@ mod tests {
     fn missing_files_are_named_with_their_use() {
         let empty = folder(&["am/final.mdl"]);
         let error = OnlineFolder::find(empty.path()).unwrap_err().to_string();
-        assert!(error.contains("a Vosk model has conf/model.conf; ") && error.contains("Vosk model has final.mdl"), "{error}");
+        assert!(
+            error.contains("a Vosk model has conf/model.conf; ") && error.contains("Vosk model has final.mdl"),
+            "{error}"
+        );
         let found = folder(&["am/final.mdl", "conf/model.conf", "rnnlm/final.raw"]);
         let found = OnlineFolder::find(found.path()).unwrap();
         let error = found.require(Part::Disambiguation).unwrap_err().to_string();

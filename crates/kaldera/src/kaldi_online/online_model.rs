@@ -101,8 +101,8 @@ impl Features {
     /// Returns the features of a stream of this rate.
     pub(super) fn stream(&self, samp_freq: f32) -> Result<Box<dyn FeatureRows>, Error> {
         Ok(match self {
-            Self::Mfcc(mfcc) => Box::new(FeatureStream::new(Arc::clone(mfcc)).with_sample_rate(samp_freq)?),
-            Self::Fbank(fbank) => Box::new(FeatureStream::new(Arc::clone(fbank)).with_sample_rate(samp_freq)?),
+            Self::Mfcc(mfcc) => Box::new(FeatureStream::new(Arc::clone(mfcc)).with_stream_sample_rate(samp_freq)?),
+            Self::Fbank(fbank) => Box::new(FeatureStream::new(Arc::clone(fbank)).with_stream_sample_rate(samp_freq)?),
         })
     }
 }
