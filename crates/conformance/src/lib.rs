@@ -67,6 +67,7 @@ mod vosk;
 mod vosk_chain;
 mod vosk_decoding;
 mod vosk_front_end;
+mod vosk_results;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -153,7 +154,7 @@ const STAGES: &[(&str, Stage)] = &[
     ("vosk/best-path", vosk_decoding::best_path),
     ("vosk/lattice", vosk_decoding::lattice),
     ("vosk/words", vosk_decoding::words),
-    ("vosk/extra", vosk_decoding::extra),
+    ("vosk/extra", vosk_chain::extra),
     ("vosk/chain", vosk_chain::chain),
 ];
 

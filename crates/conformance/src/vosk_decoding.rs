@@ -9,7 +9,7 @@ use kaldera::fsa::lattice::Lattice;
 use kaldera::io::SequentialReader;
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::wave::WaveData;
-use kaldera::kaldi_online::{DecoderModel, Json, OnlineFolder, TimedWord, UtteranceDecoder, read_config};
+use kaldera::kaldi_online::{DecoderModel, OnlineFolder, TimedWord, UtteranceDecoder, read_config};
 use kaldera::matrix::Matrix;
 use serde_json::Value;
 
@@ -19,11 +19,8 @@ use crate::{Differences, Settings, Stop};
 
 /// Costs of best paths.
 const COST: f64 = 1e-3;
-/// Costs of the other paths of a lattice; determinization takes scores as equal up to 1/1024 a
-/// state.
+/// Costs of the arcs of a lattice; determinization takes scores as equal up to 1/1024 a state.
 const PATH_COST: f64 = 1e-2;
-/// Beam of the model's lattices.
-const BEAM: f64 = 2.0;
 /// Times, s.
 const TIME: f64 = 5e-3;
 /// Confidences, between two builds.
@@ -39,7 +36,7 @@ const NETWORK_CHUNK: usize = 24;
 /// Frames of features for a row of the output.
 const SUBSAMPLING: usize = 3;
 
-fn fault(error: impl std::fmt::Display) -> LeftOut {
+pub(crate) fn fault(error: impl std::fmt::Display) -> LeftOut {
     LeftOut(error.to_string())
 }
 
@@ -56,7 +53,7 @@ fn model() -> Result<Arc<DecoderModel>, LeftOut> {
     DecoderModel::open(&folder).map(Arc::new).map_err(fault)
 }
 
-fn read_json(path: &Path) -> Result<BTreeMap<String, Value>, LeftOut> {
+pub(crate) fn read_json(path: &Path) -> Result<BTreeMap<String, Value>, LeftOut> {
     let text = std::fs::read_to_string(path).map_err(|error| LeftOut(format!("{}: {error}", path.display())))?;
     serde_json::from_str(&text).map_err(fault)
 }
@@ -108,7 +105,7 @@ fn rows_ready(folder: &Path, name: &str) -> Result<Vec<(usize, bool)>, Stop> {
     let config = model_folder().map_err(|LeftOut(why)| Stop::Damaged(why))?.join("conf/mfcc.conf");
     read_config(&config.to_string_lossy(), &mut options)?;
     let mfcc = Mfcc::new(options.with_dither(0.0).with_allow_downsample(true))?;
-    let mut stream = FeatureStream::new(Arc::new(mfcc)).with_sample_rate(wave.samp_freq)?;
+    let mut stream = FeatureStream::new(Arc::new(mfcc)).with_stream_sample_rate(wave.samp_freq)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate in Hz")]
     let step = (wave.samp_freq * 0.2) as usize;
     let mut ready = Vec::new();
@@ -188,8 +185,25 @@ fn each_recording(
     Ok(parts)
 }
 
-/// Stage `vosk/lattice`: from the recorded output of the network; all word sequences within the
-/// beam.
+/// An arc of a lattice: the frame at which it begins, its word, and its transitions.
+type Place = (Option<usize>, i32, Vec<i32>);
+
+/// The arcs of a lattice in order, with their costs.
+fn arcs(lattice: &Lattice) -> Result<Vec<(Place, f64)>, Stop> {
+    let (times, alignment) = (lattice.state_times(0)?, lattice.alignment());
+    let splits = alignment.shape().row_splits(1);
+    let scores = lattice.graph_scores().iter().zip(lattice.acoustic_scores());
+    let mut arcs = Vec::new();
+    for ((at, arc), (graph, acoustic)) in lattice.fsas().arcs().iter().enumerate().zip(scores) {
+        let begin = usize::try_from(arc.src_state).ok().and_then(|state| times.get(state).copied().flatten());
+        let transitions = alignment.values()[splits.row(at)].to_vec();
+        arcs.push(((begin, arc.label, transitions), -f64::from(*graph) - f64::from(*acoustic)));
+    }
+    arcs.sort_by(|(a, a_cost), (b, b_cost)| a.cmp(b).then(a_cost.total_cmp(b_cost)));
+    Ok(arcs)
+}
+
+/// Stage `vosk/lattice`: from the recorded output of the network; all states and arcs.
 pub(crate) fn lattice(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut> {
     let model = model()?;
     let answers = lattices(&folder.join("lat-raw.ark"))?;
@@ -198,22 +212,24 @@ pub(crate) fn lattice(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut>
         let expected = keys(&answers, name);
         differences.equal("number of results", expected.len(), results.len());
         for (expected, came) in expected.into_iter().zip(&results) {
-            let expected = Lattice::try_from(expected)?;
-            let [expected, came] = [word_costs(&expected)?, word_costs(came)?];
-            let best = expected.values().copied().fold(f64::INFINITY, f64::min);
-            let within = |cost: f64| cost <= best + BEAM - PATH_COST;
-            // Beyond the beam, a lattice has the combinations that its states happen to allow.
-            for (words, &cost) in &expected {
-                match came.get(words) {
-                    Some(&own) if within(cost) => {
-                        differences.near(&format!("cost of {words:?}"), cost, own, PATH_COST);
-                    }
-                    None if within(cost) => differences.0.push(format!("{words:?} is missing, with cost {cost}")),
-                    _ => {}
-                }
+            // Kaldi keeps states that are on no path.
+            let expected = Lattice::try_from(expected)?.connect()?;
+            differences.equal("number of states", expected.fsas().num_states(), came.fsas().num_states());
+            let [expected, came] = [arcs(&expected)?, arcs(came)?];
+            let places = |arcs: &[(Place, f64)]| arcs.iter().map(|(place, _)| place.clone()).collect::<Vec<_>>();
+            let [expected_places, came_places] = [places(&expected), places(&came)];
+            for place in expected_places.iter().filter(|place| !came_places.contains(place)) {
+                differences.0.push(format!("an arc is missing: {place:?}"));
             }
-            for (words, cost) in came.iter().filter(|(words, cost)| within(**cost) && !expected.contains_key(*words)) {
-                differences.0.push(format!("{words:?} should not be there, with cost {cost}"));
+            for place in came_places.iter().filter(|place| !expected_places.contains(place)) {
+                differences.0.push(format!("an arc should not be there: {place:?}"));
+            }
+            if expected_places == came_places {
+                for ((place, expected), (_, came)) in expected.iter().zip(&came) {
+                    differences.near(&format!("cost of {place:?}"), *expected, *came, PATH_COST);
+                }
+            } else {
+                differences.equal("number of arcs", expected.len(), came.len());
             }
         }
         Ok(true)
@@ -305,57 +321,4 @@ fn shifted(mut words: Vec<TimedWord>, offset: f32) -> Vec<TimedWord> {
         word.end += offset;
     }
     words
-}
-
-/// The value that Vosk's text stands for.
-fn json_of(value: &Value) -> Json {
-    match value {
-        Value::Array(values) => Json::List(values.iter().map(json_of).collect()),
-        Value::Object(values) => Json::Object(
-            ["alternatives", "conf", "confidence", "end", "partial", "result", "start", "text", "word"]
-                .into_iter()
-                .filter_map(|name| Some((name, json_of(values.get(name)?))))
-                .collect(),
-        ),
-        Value::String(text) => Json::Text(text.clone()),
-        other => Json::Number(other.as_f64().unwrap_or(f64::NAN)),
-    }
-}
-
-/// Stage `vosk/extra`: the layout of JSON.
-pub(crate) fn extra(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut> {
-    let answers = read_json(&folder.join("libvosk-extra.json"))?;
-    let mut parts = Vec::new();
-    for (name, answer) in &answers {
-        let mut texts = Vec::new();
-        collect_texts(answer, &mut texts);
-        if texts.is_empty() {
-            continue;
-        }
-        parts.push(Part::judged(format!("{name}, layout"), || {
-            let mut differences = Differences::default();
-            for text in &texts {
-                let value: Value = serde_json::from_str(text)?;
-                differences.equal("layout", text.as_str(), json_of(&value).to_text());
-            }
-            Ok(differences.0)
-        }));
-    }
-    Ok(parts)
-}
-
-/// Collects the texts of JSON objects among the results.
-fn collect_texts(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
-        Value::Object(values) => {
-            for (name, value) in values {
-                match value.as_str().filter(|text| name == "text" && text.starts_with("{\n")) {
-                    Some(text) => texts.push(text.to_owned()),
-                    None => collect_texts(value, texts),
-                }
-            }
-        }
-        _ => {}
-    }
 }

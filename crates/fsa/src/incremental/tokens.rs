@@ -42,7 +42,8 @@ pub(super) struct Frame {
     pub(super) tokens: u32,
     must_prune_links: bool,
     must_prune_tokens: bool,
-    /// Number of tokens, once it was counted.
+    /// Number of tokens before those that did not stay were last removed, once it was counted: the
+    /// end of a stretch depends on it, as in Kaldi.
     pub(super) count: Option<u32>,
 }
 
@@ -258,8 +259,8 @@ impl Tokens {
                 self.unused_token = token;
             } else {
                 before = token;
-                count += 1;
             }
+            count += 1;
             token = next;
         }
         self.frames[frame].count = Some(count);

@@ -58,8 +58,8 @@ impl Lattice {
     /// ([`LabelRoles`](super::LabelRoles)), by the tokens of words
     /// ([`WordTokens`](super::WordTokens)), or because words are where they end
     /// ([`WordsAtEnds`](super::WordsAtEnds)). Labels and words that do not fit wait until the end
-    /// of the path: then the next word gets all labels, and others get none. The second result is
-    /// the number of such arcs of each lattice, 0 if all is complete.
+    /// of the path: then the next word gets all labels, and words behind it are left out, as in
+    /// Kaldi. The second result is the number of such ends of each lattice, 0 if all is complete.
     ///
     /// A state of the result is a state of the lattice with the waiting words and labels. Arcs with
     /// neither words nor labels stay if leaving them out would make more arcs.
@@ -202,13 +202,11 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
         }
         if is_end && (word < words.len() || label < labels.len()) {
             // If the labels do not fit, the next word gets all labels.
-            let partial = [self.options.partial_word_label];
-            let rest = words.get(word..).filter(|rest| !rest.is_empty()).unwrap_or(&partial);
-            for &word in rest {
-                stretches.push((word, label..labels.len()));
-                label = labels.len();
+            if label < labels.len() {
+                let next = words.get(word).copied().unwrap_or(self.options.partial_word_label);
+                stretches.push((next, label..labels.len()));
             }
-            self.incomplete += rest.len();
+            self.incomplete += 1;
         }
         let (mut at, mut scores) = (from, self.input.scores(arc));
         let to = if is_end {

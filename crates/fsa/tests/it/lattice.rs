@@ -195,9 +195,8 @@ fn aligned_alone<B: WordBoundaries>(lattice: &Lattice, boundaries: &B) -> Vec<(S
             labels = &labels[length..];
         }
         let complete = words.is_empty() && labels.is_empty();
-        if !complete {
+        if !labels.is_empty() {
             all.push((words.first().copied().unwrap_or(0), labels.to_vec()));
-            all.extend(words.iter().skip(1).map(|&word| (word, vec![])));
         }
         ((all, graph, acoustic), complete)
     };

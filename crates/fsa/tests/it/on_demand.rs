@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc as Shared;
 
-use fsa::on_demand::{Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph};
+use fsa::incremental::{IncrementalDecoder, IncrementalOptions, TransitionLabels};
+use fsa::lattice::Lattice;
+use fsa::on_demand::{ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph};
 use fsa::{CostArc, EPSILON, Error, LabelReach, Limits, LookAheadProblem, Transducer};
 use proptest::prelude::*;
 
@@ -233,6 +235,73 @@ fn views_on_several_threads_see_the_whole() {
         }
     });
     assert!(graph.cached().0 > 0);
+}
+
+/// Number of columns, and of frames that arrive at once.
+const COLUMNS: usize = 4;
+const CHUNK: usize = 5;
+
+/// A decoder in the middle of its rows.
+struct Decoding<'a> {
+    view: ComposedView,
+    decoder: IncrementalDecoder,
+    chunks: std::slice::Chunks<'a, f32>,
+}
+
+impl<'a> Decoding<'a> {
+    fn new(graph: &Composition, rows: &'a [f32]) -> Self {
+        let options = IncrementalOptions::default().with_beam(4.0).with_max_active(300).with_lattice_beam(2.0);
+        let options = options.with_determinize_max_delay(12).with_determinize_min_chunk_size(6);
+        let (mut view, mut decoder) = (graph.view(), IncrementalDecoder::new(options).unwrap());
+        decoder.begin(&mut view).unwrap();
+        Self { view, decoder, chunks: rows.chunks(CHUNK * COLUMNS) }
+    }
+
+    /// Takes a chunk; returns the lattice after the last one.
+    fn step(&mut self) -> Option<Lattice> {
+        let labels = TransitionLabels::new((0..4).map(|column| (column, 1)));
+        if let Some(rows) = self.chunks.next() {
+            self.decoder.advance(&mut self.view, &labels, rows, COLUMNS).unwrap();
+            return None;
+        }
+        self.decoder.finish(&mut self.view).unwrap();
+        Some(self.decoder.lattice(&mut self.view, &labels, self.decoder.num_frames(), true).unwrap())
+    }
+
+    fn whole(&mut self) -> Lattice {
+        std::iter::repeat_with(|| self.step()).flatten().next().unwrap()
+    }
+}
+
+/// Other decoders of the same graph change the numbers of its states, and no bit of a result.
+#[test]
+fn decoders_of_one_graph_do_not_change_each_other() {
+    let (left, right) = words(600);
+    let noise = |seed: u32, count: u32| -> Vec<f32> {
+        let bits = |i: u32| (i + seed).wrapping_mul(0x9E37_79B9) >> 16;
+        (0..count * 4).map(|i| -f32::from(u8::try_from(bits(i) % 200).unwrap()) / 40.0).collect()
+    };
+    let rows: Vec<_> = (0..4).map(|number| noise(1000 * number, 30 + 10 * number)).collect();
+    let fresh = || composition(&left, &right, 0);
+    let alone: Vec<_> = rows.iter().map(|rows| Decoding::new(&fresh(), rows).whole()).collect();
+    assert!(alone.iter().all(|lattice| lattice.fsas().num_arcs() > 30));
+
+    let graph = fresh();
+    let mut decodings: Vec<_> = rows.iter().map(|rows| Decoding::new(&graph, rows)).collect();
+    let mut interleaved = vec![None; rows.len()];
+    while interleaved.contains(&None) {
+        for (decoding, result) in decodings.iter_mut().zip(&mut interleaved).filter(|(_, result)| result.is_none()) {
+            *result = decoding.step();
+        }
+    }
+    assert_eq!(interleaved, alone.iter().cloned().map(Some).collect::<Vec<_>>());
+
+    let graph = fresh();
+    let on_threads: Vec<_> = std::thread::scope(|scope| {
+        let started: Vec<_> = rows.iter().map(|rows| scope.spawn(|| Decoding::new(&graph, rows).whole())).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(on_threads, alone);
 }
 
 /// States that go over to a new cache are the same.

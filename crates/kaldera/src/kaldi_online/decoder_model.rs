@@ -7,7 +7,8 @@ use fsa::incremental::{IncrementalDecoder, TransitionLabels};
 use fsa::io::{SymbolTable, TransducerFile};
 use fsa::lattice::Lattice;
 use fsa::on_demand::{
-    ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, SearchGraph, StaticGraph,
+    ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, PhraseGrammar, SearchGraph,
+    StaticGraph,
 };
 use fsa::{Limits, StateArcs};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
@@ -160,10 +161,30 @@ impl DecoderModel {
             Graph::Static(graph) => View::Static(graph.clone()),
             Graph::Composed(graph) => View::Composed(graph.view()),
         };
+        self.decoder_of(view)
+    }
+
+    fn decoder_of(self: &Arc<Self>, view: View) -> Result<UtteranceDecoder, Error> {
         let decoder = IncrementalDecoder::new(self.config.search)?;
         let mut made = UtteranceDecoder { model: Arc::clone(self), view, decoder, scaled: Vec::new() };
         made.begin()?;
         Ok(made)
+    }
+
+    /// Returns a decoder with a grammar of phrases in place of the model's, and the words of the
+    /// phrases that the model lacks; `None` if the graph is whole and its grammar is fixed.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for phrases without any known word.
+    pub fn phrase_decoder<'a>(
+        self: &Arc<Self>,
+        phrases: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Option<(UtteranceDecoder, Vec<String>)>, Error> {
+        let Graph::Composed(graph) = &self.graph else { return Ok(None) };
+        let PhraseGrammar { transducer, unknown_words, .. } = PhraseGrammar::new(phrases, &self.words)?;
+        let grammar = LookAheadGrammar::new(transducer)?;
+        let graph = Composition::new(Arc::clone(graph.left()), grammar.into(), CompositionOptions::default());
+        Ok(Some((self.decoder_of(View::Composed(graph.view()))?, unknown_words)))
     }
 }
 

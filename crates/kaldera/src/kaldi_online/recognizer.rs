@@ -10,6 +10,7 @@ use kaldi_nnet3::{LoopedNetwork, Stream};
 
 use crate::error::Error;
 use crate::kaldi_online::decoder_model::UtteranceDecoder;
+use crate::kaldi_online::folder::Part;
 use crate::kaldi_online::ivector_rows::IvectorStream;
 use crate::kaldi_online::online_model::{FeatureRows, OnlineModel};
 use crate::kaldi_online::results::TimedWord;
@@ -216,6 +217,23 @@ impl OnlineRecognizer {
         self.words = words;
     }
 
+    /// Begins anew with a grammar of phrases in place of the model's: a bigram of their words.
+    /// Returns the words that the model lacks, which are left out.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] for a model whose graph is whole, so that its grammar is fixed.
+    #[doc(alias = "SetGrm")]
+    pub fn set_phrases<'a>(&mut self, phrases: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, Error> {
+        let Some((decoder, unknown_words)) = self.model.decoder().phrase_decoder(phrases)? else {
+            let path = self.model.folder().path(Part::Lexicon);
+            let reason = "the file is missing: a grammar needs the lexicon apart, and this graph is whole".to_owned();
+            return Err(Error::ModelFile { path, reason });
+        };
+        self.begin_audio()?;
+        (self.decoder, self.weighting, self.state) = (decoder, weighting(&self.model), State::Initialized);
+        Ok(unknown_words)
+    }
+
     /// Returns a result as Vosk's JSON.
     pub fn json(&self, result: &OnlineResult) -> String {
         match result {
@@ -262,12 +280,17 @@ impl OnlineRecognizer {
         self.weighting = weighting(&self.model);
         self.frame_offset += self.decoder.num_frames();
         if self.state == State::Finalized || self.frame_offset > MOST_FRAMES {
-            self.samples_round_start += self.samples_processed;
-            self.samples_processed = 0;
-            self.frame_offset = 0;
-            self.pipeline = Pipeline::new(&self.model, self.samp_freq)?;
+            self.begin_audio()?;
         }
         self.decoder.begin()
+    }
+
+    /// Begins the features anew; seconds of results go on.
+    fn begin_audio(&mut self) -> Result<(), Error> {
+        self.samples_round_start += self.samples_processed;
+        (self.samples_processed, self.frame_offset) = (0, 0);
+        self.pipeline = Pipeline::new(&self.model, self.samp_freq)?;
+        Ok(())
     }
 
     /// Gives the frames of silence on the best path less weight in the i-vector.

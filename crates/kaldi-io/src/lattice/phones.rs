@@ -90,6 +90,8 @@ impl WordBoundaries for PhoneBoundaries {
     fn next(&self, words: &[i32], labels: &[i32], is_end: bool) -> Stretch {
         let Some((first, mut end)) = self.first(labels, is_end) else { return Stretch::Open };
         match first {
+            // A word that is still waiting gets the silence at the end of a path, as in Kaldi.
+            PhoneType::Nonword if end == labels.len() && !words.is_empty() => return Stretch::Open,
             PhoneType::Nonword => return Stretch::Gap(end),
             _ if words.is_empty() => return Stretch::Open,
             PhoneType::Singleton => return Stretch::Word(end),
