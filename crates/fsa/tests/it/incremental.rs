@@ -111,7 +111,7 @@ const NEAR: f64 = 0.02;
 
 fn check(lattice: &Lattice, expected: &BTreeMap<Vec<i32>, f64>, beam: f64, frames: usize) -> Result<(), TestCaseError> {
     let found: BTreeMap<Vec<i32>, f64> = lattice
-        .n_best(0, 4000)
+        .n_best(0, expected.len() + 1)
         .unwrap()
         .into_iter()
         .map(|path| {
