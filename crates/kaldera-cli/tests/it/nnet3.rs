@@ -252,7 +252,7 @@ fn online_bench() -> Bench {
     bench.file("final.mdl", &model(nnet, ""));
     bench.file("same.mdl", &model(&identity(1), ""));
     bench.file("graph.txt", GRAPH);
-    bench.line("fst convert graph.txt graph").with(0);
+    bench.line("fst convert graph.txt graph.fst").with(0);
     bench.file("mfcc.conf", "--num-ceps=1\n--use-energy=false\n--dither=0\n");
     bench.file(
         "online.conf",
@@ -272,7 +272,7 @@ fn recordings_become_lattices() {
     let bench = online_bench();
     let decode = |options: &str| {
         let line = format!(
-            "online2-wav-nnet3-latgen-faster --config=online.conf {options} final.mdl graph ark:spk2utt scp:wav.scp ark:lats"
+            "online2-wav-nnet3-latgen-faster --config=online.conf {options} final.mdl graph.fst ark:spk2utt scp:wav.scp ark:lats"
         );
         let told = bench.line(&line.split_whitespace().collect::<Vec<_>>().join(" ")).with(0);
         let best = bench.line("lattice-best-path ark:lats ark,t:- ark,t:ali").with(0);
@@ -321,11 +321,11 @@ fn online_models_that_do_not_fit_end_a_run() {
         ("--config=online.conf --determinize-lattice=false final.mdl", "--determinize-lattice is not supported"),
         ("--mfcc-config=mfcc.conf same.mdl", "1 columns of output"),
     ] {
-        let line = format!("online2-wav-nnet3-latgen-faster {options} graph ark:spk2utt scp:wav.scp ark:lats");
+        let line = format!("online2-wav-nnet3-latgen-faster {options} graph.fst ark:spk2utt scp:wav.scp ark:lats");
         bench.line(&line).with(255).has_line("ERROR", &[expected]);
     }
     // Normalised features of a network.
     let line = "online2-wav-nnet3-latgen-faster --config=online.conf --cmvn-config=online_cmvn.conf \
-                --global-cmvn-stats=global_cmvn.stats final.mdl graph ark:spk2utt scp:wav.scp ark:lats";
+                --global-cmvn-stats=global_cmvn.stats final.mdl graph.fst ark:spk2utt scp:wav.scp ark:lats";
     bench.line(&line.split_whitespace().collect::<Vec<_>>().join(" ")).with(0);
 }
