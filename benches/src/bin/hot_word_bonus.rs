@@ -72,7 +72,7 @@ fn digits(model: &Path, fsdd: &Path) -> Fallible<()> {
     const SPEAKERS: [&str; 6] = ["george", "jackson", "lucas", "nicolas", "theo", "yweweler"];
     const STRINGS: usize = 150;
     let recognizer = Recognizer::open(model)?;
-    let vocabulary = recognizer.vocabulary();
+    let vocabulary = recognizer.vocabulary().ok_or("the model has no tokens")?;
     let mut random = Random(1);
     let mut utterances = vec![];
     for _ in 0..STRINGS {
