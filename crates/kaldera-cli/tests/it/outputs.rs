@@ -111,7 +111,13 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             | "lattice-interp"
             | "lattice-oracle"
             | "lattice-union" => &["ark:o.ark"],
-            "ali-to-phones" | "apply-cmvn-online" | "lattice-to-phone-lattice" => &["o.ark"],
+            "ali-to-phones"
+            | "apply-cmvn-online"
+            | "gmm-global-get-post"
+            | "ivector-extract"
+            | "lattice-to-phone-lattice"
+            | "transform-feats" => &["o.ark"],
+            "ivector-extract-online2" => &["ark:o.ark"],
             "linear-to-nbest" => &["ark:o.ark", "ark:o.ark", "ark:o.ark"],
             "decode-faster" | "nnet3-compute" => &["o.ark"],
             "online2-wav-nnet3-latgen-faster" => &["o.ark", "o.ark", "ark:o.ark"],
@@ -123,12 +129,13 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
             "modify-cmvn-stats" => &["0:1"],
             _ => &[],
         };
-        let second: &[&str] =
-            if tool.starts_with("extract-") || matches!(*tool, "lattice-lmrescore" | "lattice-lmrescore-const-arpa") {
-                &["o.ark"]
-            } else {
-                &[]
-            };
+        let second: &[&str] = if tool.starts_with("extract-")
+            || matches!(*tool, "ivector-extract" | "lattice-lmrescore" | "lattice-lmrescore-const-arpa")
+        {
+            &["o.ark"]
+        } else {
+            &[]
+        };
         for (input, output) in [
             ("ark:x.ark", "ark:x.ark"),
             ("ark:x.ark", "ark,t:./x.ark"),

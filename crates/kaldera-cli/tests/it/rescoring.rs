@@ -226,8 +226,7 @@ fn means_are_normalised_by_the_frames_before() {
         rows.collect()
     };
     // Means of 10 and 12; of 10, 12 and 8; of 10 and 13.
-    assert_eq!(columns(&["--skip-dims=1"]), [1.0, -2.0, 1.5]);
-    assert_eq!(columns(&["--skip-dims=0"]), [12.0, 8.0, 13.0]);
+    assert_eq!(columns(&[]), [1.0, -2.0, 1.5]);
     // With the two frames of a, 10 and 13.
     assert_eq!(columns(&["--spk2utt=ark:spk2utt"]), [1.0, -2.0, 2.25]);
 }

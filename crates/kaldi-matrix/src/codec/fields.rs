@@ -88,7 +88,6 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Reads a token with the white space that ends it in binary.
-    #[doc(alias = "ReadToken")]
     pub fn token(&mut self, expected: &'static str) -> Result<Word, CodecError> {
         let (start, binary) = (self.input.offset, self.binary);
         let mut word = self.with(|bytes| if binary { bytes.token(expected) } else { bytes.word(expected) })?;
@@ -104,7 +103,6 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Reads `token`.
-    #[doc(alias = "ExpectToken")]
     pub fn expect(&mut self, token: &'static str) -> Result<(), CodecError> {
         self.one_of(&[token], token).map(drop)
     }
@@ -123,8 +121,6 @@ impl<'a> FieldReader<'a> {
 
     /// Reads a list of items of `per_item` integers each: 1, or 2 for pairs. Returns the integers
     /// one after the other.
-    #[doc(alias = "ReadIntegerVector")]
-    #[doc(alias = "ReadIntegerPairVector")]
     pub fn ints(&mut self, per_item: usize) -> Result<Vec<i32>, CodecError> {
         if self.binary { self.binary_ints(per_item) } else { self.text_ints(per_item) }
     }
@@ -217,7 +213,6 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Writes a token and a space.
-    #[doc(alias = "WriteToken")]
     pub fn token(&mut self, token: &str) -> io::Result<()> {
         write!(self.output, "{token} ")
     }
@@ -228,7 +223,6 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Writes an integer.
-    #[doc(alias = "WriteBasicType")]
     pub fn int(&mut self, value: i32) -> io::Result<()> {
         if !self.binary {
             return write!(self.output, "{value} ");
@@ -244,8 +238,6 @@ impl<'a> FieldWriter<'a> {
     }
 
     /// Writes a list of items of `per_item` integers, which stand one after the other.
-    #[doc(alias = "WriteIntegerVector")]
-    #[doc(alias = "WriteIntegerPairVector")]
     pub fn ints(&mut self, values: &[i32], per_item: usize) -> io::Result<()> {
         if self.binary {
             self.size(values.len() / per_item)?;
