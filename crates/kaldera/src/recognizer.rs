@@ -371,7 +371,7 @@ impl Recognizer {
 
     /// Returns the words of an utterance of one channel. Its key is its name in the result and in
     /// errors. Audio that is shorter than a frame has no words. Words have the times at which they
-    /// are [heard](Loudness), tokens the times of their frames.
+    /// are [heard](kaldera_decoder::align::Loudness), tokens the times of their frames.
     ///
     /// # Errors
     /// Errors of the features, the network and the decoder.
