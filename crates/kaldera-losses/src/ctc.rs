@@ -94,7 +94,7 @@ pub fn ctc_loss<T: Real, B: Batch<T>>(
         }
         let total = match all.iter().any(Norm::is_nan) {
             true => f64::NAN,
-            false => recursion::total(emissions, labels, || targets.all_emissions(sequence, values, &all)),
+            false => recursion::total(&emissions, labels),
         };
         Ok((all, total))
     };
@@ -184,8 +184,8 @@ impl<T: Real, B: Batch<T>> CtcSaved<T, B> {
     }
 
     fn posteriors_of(&self, sequence: usize) -> Vec<f64> {
-        let emissions = || self.targets.all_emissions(sequence, self.values(sequence), &self.norms[sequence]);
-        recursion::posteriors(self.targets.row(sequence), self.totals[sequence], emissions)
+        let emissions = self.targets.all_emissions(sequence, self.values(sequence), &self.norms[sequence]);
+        recursion::posteriors(emissions, self.targets.row(sequence))
     }
 
     fn values(&self, sequence: usize) -> &[T] {

@@ -73,7 +73,7 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
     let work = emissions.iter().enumerate().collect();
     let total = |(sequence, emissions): (usize, &Vec<f64>)| match all_norms[sequence].iter().any(Norm::is_nan) {
         true => f64::NAN,
-        false => recursion::total(emissions.clone(), targets.row(sequence), || emissions.clone()),
+        false => recursion::total(emissions, targets.row(sequence)),
     };
     let totals = par::map(work, total);
     let frames: Vec<usize> = rows.iter().map(Range::len).collect();
@@ -116,9 +116,7 @@ impl<T: Real, B: Batch<T>> ProjectedCtcSaved<'_, T, B> {
         let is_used = |sequence: usize| grads[sequence] != 0.0 && self.totals[sequence] != f64::NEG_INFINITY;
         let is_finite = |sequence: usize| is_used(sequence) && self.totals[sequence].is_finite();
         let posteriors = par::map((0..self.rows.len()).collect(), |sequence| match is_finite(sequence) {
-            true => recursion::posteriors(self.targets.row(sequence), self.totals[sequence], || {
-                self.emissions[sequence].clone()
-            }),
+            true => recursion::posteriors(self.emissions[sequence].clone(), self.targets.row(sequence)),
             false => Vec::new(),
         });
         let mut by_states: Vec<T> = memory::zeros(self.states.values().len());
