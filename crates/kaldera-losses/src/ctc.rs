@@ -48,10 +48,9 @@ setters! {
 /// frame a label or the blank; without repetitions, and then without blanks, it equals the labels.
 /// The result has a loss for each sequence, or one after reduction.
 ///
-/// The sums are over probabilities, scaled in each frame (Graves et al. 2006), and over their
-/// logarithms if scaling would lose precision. O(frames × (classes + labels)) time. In addition to
-/// the gradient, each thread needs memory for the trellis of one sequence. Sequences are divided
-/// among threads, with the same result.
+/// The sums are over probabilities (Graves et al. 2006), as numbers with exponents of their own.
+/// O(frames × (classes + labels)) time. In addition to the gradient, each thread needs memory for
+/// the trellis of one sequence. Sequences are divided among threads, with the same result.
 ///
 /// ```
 /// use kaldera_losses::{CtcOptions, ctc_loss};
