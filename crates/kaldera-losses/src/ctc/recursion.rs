@@ -20,7 +20,7 @@ use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
 
 /// The exponent of 0, below all others, whose sums stay finite.
 const NONE: f64 = -1e305;
-/// The lowest logarithm of a probability above 0 that is told from others.
+/// The lowest logarithm of a probability above 0. Lower ones count as this one.
 const LOWEST: f64 = -1e290;
 /// From here on, each number is an integer.
 const INTEGERS: f64 = -4_503_599_627_370_496.0;
@@ -150,7 +150,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Divides what a row of states has: blanks, and labels.
+    /// Divides a row of states into blanks and labels.
     #[inline(always)]
     fn pair(row: &'a [f64], width: usize) -> [Self; 2] {
         let (parts, exponents) = row.split_at(2 * width);
