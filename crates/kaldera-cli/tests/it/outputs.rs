@@ -157,7 +157,6 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
         "latgen-faster-mapped o.ark o.ark ark:x.ark ark:new.ark ark:x.ark",
         "latgen-faster-mapped o.ark o.ark ark:x.ark ark:x.ark ark:new.ark ark:other.ark",
         "nnet3-compute --online-ivectors=ark:o.ark o.ark ark:x.ark ark:o.ark",
-        "nnet3-am-copy --set-raw-nnet=x.ark o.ark x.ark",
         "lattice-best-path ark:x.ark ark:x.ark ark:new.ark",
         "lattice-best-path --write-lattices=ark:x.ark ark:x.ark ark:new.ark",
         "lattice-mbr-decode ark:x.ark ark:x.ark ark:new.ark ark:other.ark",
