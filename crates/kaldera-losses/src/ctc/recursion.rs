@@ -318,7 +318,7 @@ mod tests {
     fn in_logs(emissions: &[f64], labels: &[i32]) -> (f64, Vec<f64>) {
         let width = labels.len() + 1;
         let states = 2 * labels.len() + 1;
-        let column = |state: usize| if state % 2 == 0 { 0 } else { state / 2 + 1 };
+        let column = |state: usize| if state.is_multiple_of(2) { 0 } else { state / 2 + 1 };
         let skips = |to: usize| to % 2 == 1 && to > 1 && labels[to / 2] != labels[to / 2 - 1];
         let frames: Vec<&[f64]> = emissions.chunks_exact(width).collect();
         let mut start = vec![f64::NEG_INFINITY; states];
