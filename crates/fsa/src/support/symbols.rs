@@ -122,7 +122,7 @@ impl Symbols {
         }
     }
 
-    /// Makes the tables large enough for so many more symbols.
+    /// Makes the tables large enough for this number of further symbols.
     pub(crate) fn reserve(&mut self, more: usize) {
         let len = self.labels.len() + more;
         self.ends.reserve(more);
