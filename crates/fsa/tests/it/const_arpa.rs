@@ -239,7 +239,7 @@ fn wrong_texts_name_their_line() {
         ("-1 1\n-1 0\n", "", "line 6: there should be the number of a word"),
         ("-1 1\nx 2\n", "", "line 6: there should be a logarithm"),
         ("-1 1\n-1 2\n", "-1 1 2 -1\n", "line 8: too many fields"),
-        ("-1 1\n", "", "the number of the word </s> must be within 1 and 1, but it is 2"),
+        ("-1 1\n", "", "the number of the word that ends a sentence must be within 1 and 1, but it is 2"),
     ] {
         let found = of(&text(unigrams, bigrams), &plain);
         assert!(found.contains(told), "{found}");
