@@ -24,6 +24,40 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
     (1..).zip(without_mark(text).lines())
 }
 
+/// A number as C's `%.{digits}g` prints it, with at least one digit; with six, as streams of C++ do.
+///
+/// ```
+/// use kaldera_base::text::general;
+///
+/// let numbers = [0.5, 1_234_567.0, 0.000_012, -2.0 / 3.0].map(|x| general(x, 6));
+/// assert_eq!(numbers, ["0.5", "1.23457e+06", "1.2e-05", "-0.666667"]);
+/// ```
+pub fn general(x: f64, digits: usize) -> String {
+    if !x.is_finite() {
+        let sign = if x.is_sign_negative() { "-" } else { "" };
+        return format!("{sign}{}", if x.is_nan() { "nan" } else { "inf" });
+    }
+    let decimals = digits.saturating_sub(1);
+    let scientific = format!("{x:.decimals$e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    match usize::try_from(i64::try_from(decimals).unwrap_or(0) - i64::from(exponent)) {
+        Ok(decimals) if exponent >= -4 => without_zeros(&format!("{x:.decimals$}")).to_owned(),
+        _ => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
+        }
+    }
+}
+
+/// A decimal number without zeros at the end of its fraction.
+fn without_zeros(decimal: &str) -> &str {
+    match decimal.contains('.') {
+        true => decimal.trim_end_matches('0').trim_end_matches('.'),
+        false => decimal,
+    }
+}
+
 /// The text of an error and of its causes, with colons between them. A cause whose text the error
 /// already includes is left out.
 pub fn with_causes(error: &dyn Error) -> String {
@@ -153,6 +187,34 @@ impl<K: fmt::Debug + fmt::Display> Error for TextError<K> {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The right sides are the output of C++: `std::cout << std::setprecision(digits) << x`.
+    #[test]
+    fn numbers_are_printed_as_streams_print_them() {
+        for (x, digits, text) in [
+            (0.0, 6, "0"),
+            (-0.0, 6, "-0"),
+            (0.5, 6, "0.5"),
+            (100_000.0, 6, "100000"),
+            (123_456.0, 6, "123456"),
+            (f64::from(999_999.4_f32), 6, "999999"),
+            (1_000_000.0, 6, "1e+06"),
+            (1_234_567.0, 6, "1.23457e+06"),
+            (f64::from(-227.955_9_f32), 6, "-227.956"),
+            (0.0001, 6, "0.0001"),
+            (0.000_012, 6, "1.2e-05"),
+            (0.000_012_345_678, 6, "1.23457e-05"),
+            (-1.5e-30, 6, "-1.5e-30"),
+            (0.0, 4, "0"),
+            (1000.0, 3, "1e+03"),
+            (-2.0 / 3.0, 4, "-0.6667"),
+            (0.0087, 1, "0.009"),
+            (f64::NEG_INFINITY, 6, "-inf"),
+            (f64::NAN, 6, "nan"),
+        ] {
+            assert_eq!(general(x, digits), text);
+        }
+    }
 
     #[test]
     fn a_text_is_utf_8_with_or_without_a_mark() {

@@ -33,6 +33,22 @@ impl Model {
     }
 }
 
+impl Model {
+    /// Returns the model with a grammar of phrases in place of its own. Words that it lacks are left
+    /// out with a warning, and so are all phrases if its grammar is fixed, as Vosk does.
+    pub(crate) fn with_phrases(&self, phrases: Vec<String>) -> Result<Self, kaldera::Error> {
+        let Some((recognizer, unknown)) = self.recognizer.with_phrases(phrases)? else {
+            tracing::warn!(model = &*self.name, "phrase_list is not used: the grammar of the model is fixed");
+            return Ok(self.clone());
+        };
+        if !unknown.is_empty() {
+            let count = unknown.len();
+            tracing::warn!(model = &*self.name, "{count} words of phrase_list are not in the model, and are left out");
+        }
+        Ok(Self { name: Arc::clone(&self.name), recognizer: Arc::new(recognizer) })
+    }
+}
+
 /// The models of a server; the first one is the default.
 ///
 /// ```no_run

@@ -81,6 +81,14 @@ impl Session {
         self.clear();
     }
 
+    /// Sets the phrases that the speech that follows may have; none for the model's own grammar.
+    pub(crate) async fn set_phrases(&mut self, phrases: Vec<String>) -> Result<(), SessionError> {
+        let model = self.model.clone();
+        let model = self.pool.run(Turn::Live(Instant::now()), move || model.with_phrases(phrases)).await??;
+        self.set_model(model);
+        Ok(())
+    }
+
     /// Sets the format of the speech that follows. Of several channels the mean is recognised.
     pub(crate) fn set_format(&mut self, encoding: Encoding, rate: f64, channels: usize) -> Result<(), SessionError> {
         let samp_freq = rate as f32;

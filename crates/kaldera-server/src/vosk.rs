@@ -33,7 +33,7 @@ struct Config {
     words: Option<bool>,
     max_alternatives: Option<usize>,
     model: Option<String>,
-    phrase_list: Option<Vec<Value>>,
+    phrase_list: Option<Vec<String>>,
 }
 
 /// Answers a request for a WebSocket.
@@ -74,7 +74,7 @@ async fn serve(socket: &mut WebSocket, state: &State, permit: Permit) -> Result<
                 if let Some(config) = config {
                     with_words = config.words.unwrap_or(with_words);
                     alternatives = config.max_alternatives.unwrap_or(alternatives);
-                    configure(&mut session, state, config)?;
+                    configure(&mut session, state, config).await?;
                 }
                 if eof.is_some() || reset.is_some() {
                     let last = session.finish().await?;
@@ -104,19 +104,19 @@ async fn serve(socket: &mut WebSocket, state: &State, permit: Permit) -> Result<
     }
 }
 
-fn configure(session: &mut Session, state: &State, config: Config) -> Result<(), Stop> {
-    if let Some(phrases) = config.phrase_list {
-        tracing::warn!("{} phrases of phrase_list are not used: the model finds all words", phrases.len());
-    }
+async fn configure(session: &mut Session, state: &State, config: Config) -> Result<(), Stop> {
     let name = config.model.filter(|name| *name != *session.model().name);
     let rate = config.sample_rate.filter(|rate| *rate as f32 != session.samp_freq());
-    if session.seconds() > 0.0 && (name.is_some() || rate.is_some()) {
-        return Err(Stop::Wrong("the rate and the model cannot change within speech".to_owned()));
+    if session.seconds() > 0.0 && (name.is_some() || rate.is_some() || config.phrase_list.is_some()) {
+        return Err(Stop::Wrong("the rate, the model and its phrases cannot change within speech".to_owned()));
     }
     if let Some(name) = name {
         let model = state.models.named(&name);
         let model = model.ok_or_else(|| Stop::Wrong(format!("there is no model '{name}'")))?;
         session.set_model(model.clone());
+    }
+    if let Some(phrases) = config.phrase_list {
+        session.set_phrases(phrases).await?;
     }
     if let Some(rate) = rate {
         session.set_format(Encoding::Pcm, rate, 1)?;

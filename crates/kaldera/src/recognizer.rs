@@ -207,6 +207,22 @@ impl Recognizer {
         self.stages_for(HOT_WORDS)?.with_hot_words(phrases).map(Self::from_stages)
     }
 
+    /// Returns a recogniser that finds only the words of some phrases, in place of the grammar of a
+    /// Vosk or Kaldi folder: a bigram of the phrases. The words that the model lacks are left out,
+    /// and returned. `None` for a model whose grammar is fixed: of the folders, only one with the
+    /// lexicon apart, `HCLr.fst`, takes another. Without phrases the grammar is the model's.
+    ///
+    /// # Errors
+    /// [`Error::Fsa`] for a grammar that is too large.
+    pub fn with_phrases<T: Into<String>>(
+        &self,
+        phrases: impl IntoIterator<Item = T>,
+    ) -> Result<Option<(Self, Vec<String>)>, Error> {
+        let Engine::Online(online) = &self.engine else { return Ok(None) };
+        let made = online.with_phrases(phrases.into_iter().map(Into::into).collect())?;
+        Ok(made.map(|(online, unknown)| (Self { engine: Engine::Online(Box::new(online)) }, unknown)))
+    }
+
     /// Opens the model of a folder, with the options of decoding in its description.
     ///
     /// # Errors

@@ -282,15 +282,19 @@ impl OnlineIvector {
     /// Counts the frames up to one that has arrived, and changes of weights before it.
     fn count_until(&mut self, last: usize) -> Result<(), Error> {
         let mut counted: Vec<(usize, f32)> = if self.weighted {
-            let later = self.waiting.split_off(&(last + 1));
-            std::mem::replace(&mut self.waiting, later).into_iter().collect()
+            self.waiting.range(..=last).map(|(&frame, &weight)| (frame, weight)).collect()
         } else {
             (self.reached..=last).map(|frame| (frame, 1.0)).collect()
         };
         counted.retain(|&(_, weight)| weight != 0.0);
         let mut weights = Vec::new();
+        let before = self.log_likelihood;
         for block in counted.chunks(BLOCK) {
-            self.choose(block, &mut weights)?;
+            if let Err(error) = self.choose(block, &mut weights) {
+                // Nothing was counted: the next call meets the same frames.
+                self.log_likelihood = before;
+                return Err(error);
+            }
         }
         let IvectorModel { ubm, terms, options } = &*self.model;
         let (dim, rows) = (ubm.dim(), &self.rows);
@@ -299,6 +303,7 @@ impl OnlineIvector {
             false => &rows.get(frame)[dim..],
         };
         self.stats.add(terms, &mut weights, row);
+        self.waiting = self.waiting.split_off(&(last + 1));
         self.reached = self.reached.max(last + 1);
         self.rows.discard(if self.weighted { self.reached.saturating_sub(HELD) } else { self.reached });
         Ok(())

@@ -224,6 +224,9 @@ impl KaldiRead for OnlineStats {
             let found = format!("{} and {}", linear.dim(), quadratic.dim());
             return Err(CodecError::unexpected(fields.offset(), "terms of one dimension, 1 or more", found));
         }
+        if let Some(found) = [prior_offset, max_count, num_frames].into_iter().find(|x: &f64| !x.is_finite()) {
+            return Err(CodecError::unexpected(fields.offset(), "finite counts and a finite offset", found));
+        }
         Ok(Self { prior_offset, max_count, num_frames, quadratic, linear })
     }
 }

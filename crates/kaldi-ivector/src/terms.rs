@@ -10,8 +10,9 @@ use crate::error::{Error, check_size};
 use crate::extractor::IvectorExtractor;
 use crate::utterance::UtteranceStats;
 
-/// The most elements that quadratic terms may have: 2 GiB of memory. 2,048 Gaussians and i-vectors
-/// of 400 elements take 164 million.
+/// The most elements that quadratic terms may have: 2 GiB of memory, and while they are made twice
+/// the share of a Gaussian for each thread. 2,048 Gaussians and i-vectors of 400 elements take 164
+/// million.
 const MOST_ELEMENTS: usize = 1 << 28;
 
 /// Rounds of the estimate with weights that depend on the i-vector, and the change that ends them:

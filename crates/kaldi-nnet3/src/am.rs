@@ -50,20 +50,6 @@ impl AcousticModel {
         self.priors.data()
     }
 
-    /// Subtracts the logarithms of the priors from a row of the output, if there are any.
-    ///
-    /// # Errors
-    /// [`Error::InputWidth`] if there are priors of another number of columns.
-    pub fn subtract_log_priors(&self, row: &mut [f32]) -> Result<(), Error> {
-        let priors = self.priors();
-        if !priors.is_empty() && priors.len() != row.len() {
-            let (name, expected) = ("priors".to_owned(), row.len());
-            return Err(Error::InputWidth { name, expected, found: priors.len() });
-        }
-        row.iter_mut().zip(priors).for_each(|(x, prior)| *x -= prior.ln());
-        Ok(())
-    }
-
     /// Reads a model in binary or text. A header may come first, and the transition model must not.
     ///
     /// # Errors

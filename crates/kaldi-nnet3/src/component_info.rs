@@ -5,9 +5,11 @@ mod trained;
 
 use std::fmt::Write as _;
 
+use kaldera_base::text::general;
+
 use crate::fields::{Component, Value};
 use crate::layer::Layer;
-use crate::words::{general, kebab, means, summary};
+use crate::words::{kebab, means, summary};
 
 /// Returns the type of a component, its dimensions, options and statistics of its parameters.
 ///

@@ -18,15 +18,19 @@ impl<'a> Line<'a> {
         let kind = words.next().unwrap_or_default();
         let mut values: Vec<(&str, String)> = Vec::new();
         for word in words {
+            let wrong = |problem| Error::Line { line: text.to_owned(), problem };
             match (word.split_once('='), values.last_mut()) {
-                (Some((key, value)), _) => values.push((key, value.to_owned())),
+                (Some((key, value)), _) => {
+                    if values.iter().any(|(known, _)| *known == key) {
+                        return Err(wrong(format!("`{key}=` stands twice")));
+                    }
+                    values.push((key, value.to_owned()));
+                }
                 (None, Some((_, value))) => {
                     value.push(' ');
                     value.push_str(word);
                 }
-                (None, None) => {
-                    return Err(Error::Line { line: text.to_owned(), problem: format!("`{word}` has no key") });
-                }
+                (None, None) => return Err(wrong(format!("`{word}` has no key"))),
             }
         }
         Ok(Self { text, kind, values })

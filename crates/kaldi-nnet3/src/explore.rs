@@ -117,6 +117,9 @@ pub(crate) const MAX_LOOKS: u64 = 1 << 22;
 /// Frames beyond the given ones that may be looked at.
 const REACH: i32 = 1 << 14;
 
+/// Largest third index, either way.
+const MAX_X: u32 = 1 << 8;
+
 /// Finds rows that can be computed.
 pub(crate) struct Explorer<'g> {
     pub(crate) graph: &'g Graph,
@@ -158,7 +161,9 @@ impl<'g> Explorer<'g> {
         if self.rows[node].get(index) != MISSING {
             return Answer::Yes;
         }
-        if !(self.bounds.0..=self.bounds.1).contains(&index.t) {
+        // A network that counts x is small: others would be searched in two directions.
+        let near = (self.bounds.0..=self.bounds.1).contains(&index.t) && index.x.unsigned_abs() <= MAX_X;
+        if !near || index.x != 0 && !self.look() {
             return Answer::No;
         }
         let yes = |yes| if yes { Answer::Yes } else { Answer::No };

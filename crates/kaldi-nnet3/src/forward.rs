@@ -122,15 +122,7 @@ impl Network {
     /// # Errors
     /// [`Error`], which names the component or the node that does not fit.
     pub fn new(nnet: &Nnet) -> Result<Self, Error> {
-        Self::with_output(nnet, "output")
-    }
-
-    /// Prepares an output node of a network.
-    ///
-    /// # Errors
-    /// As [`Self::new`]; [`Error::NoNode`] for another name.
-    pub fn with_output(nnet: &Nnet, output: &str) -> Result<Self, Error> {
-        let graph = Graph::new(nnet, output)?;
+        let graph = Graph::new(nnet, "output")?;
         let used = |&(node, _): &(usize, usize)| matches!(graph.entries[node], Entry::Input);
         let input = nnet.input(INPUT);
         let input = input.ok_or_else(|| Error::NoNode { kind: "input", name: INPUT.to_owned() })?;

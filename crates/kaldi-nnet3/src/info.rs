@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use kaldera_base::text::general;
+
 use crate::am::AcousticModel;
 use crate::component_info::component_info;
 use crate::error::Error;
 use crate::forward::Network;
 use crate::layer::Layer;
 use crate::nnet::{Nnet, NodeKind};
-use crate::words::general;
 
 impl Nnet {
     /// Returns lines on contexts, size, nodes and components, as Kaldi prints them. Contexts are

@@ -246,14 +246,17 @@ impl Layer {
 
     /// Returns the number of values that are not in the file, but kept for each component.
     pub(crate) fn size(&self) -> usize {
-        self.inputs
-            + self.outputs
-            + match &self.function {
-                Function::Convolution(convolution) => convolution.size(),
-                Function::MaxPool(pool) => pool.size(),
-                Function::Composite(layers) => layers.iter().map(Self::size).sum(),
-                _ => 0,
-            }
+        let rows = match &self.times {
+            Times::Offsets(offsets) => offsets.len(),
+            _ => 1,
+        };
+        let own = match &self.function {
+            Function::Convolution(convolution) => convolution.size(),
+            Function::MaxPool(pool) => pool.size(),
+            Function::Composite(layers) => layers.iter().map(Self::size).fold(0, usize::saturating_add),
+            _ => 0,
+        };
+        rows.saturating_mul(self.inputs).saturating_add(self.outputs).saturating_add(own)
     }
 
     fn checked(self) -> Result<Self, String> {

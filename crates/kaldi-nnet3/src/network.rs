@@ -2,6 +2,7 @@
 
 use kaldera_base::gemm::{Operand, gemm};
 
+use crate::config_line::MAX_DIM;
 use crate::descriptor::{Descriptor, IndexVariable};
 use crate::error::Error;
 use crate::layer::{Function, Layer, Times};
@@ -77,7 +78,7 @@ impl Graph {
     fn take_layers(&mut self, nnet: &Nnet, output: usize) -> Result<(), Error> {
         let mut seen = vec![false; nnet.nodes.len()];
         let mut open = vec![output];
-        let mut size = 0;
+        let (mut size, mut taken) = (0_usize, vec![false; nnet.components.len()]);
         while let Some(number) = open.pop() {
             if std::mem::replace(&mut seen[number], true) {
                 continue;
@@ -89,11 +90,14 @@ impl Graph {
                 }
                 NodeKind::DimRange { node, .. } => open.push(*node),
                 NodeKind::Component { component, input } => {
+                    // Weights are in the file once, and here once for each node.
+                    let again = std::mem::replace(&mut taken[*component], true);
                     let (name, component) = &nnet.components[*component];
                     let invalid = |problem| Error::Invalid { component: name.clone(), problem };
                     let layer = Layer::of(component).map_err(invalid)?;
                     self.widths[number] = layer.outputs;
-                    size += layer.size();
+                    size = size.saturating_add(layer.size());
+                    size = size.saturating_add(if again { layer.products() } else { 0 });
                     if size > MAX_SIZE {
                         return Err(Error::Unsupported {
                             problem: format!("its rows have more than {MAX_SIZE} columns"),
@@ -154,6 +158,10 @@ impl Graph {
                         expected: layer.inputs,
                         found,
                     });
+                }
+                NodeKind::Output { .. } if found > MAX_DIM => {
+                    let line = nnet.config_lines()[number].clone();
+                    return Err(Error::Line { line, problem: format!("its rows have more than {MAX_DIM} columns") });
                 }
                 NodeKind::Output { .. } => {
                     self.widths[number] = found;

@@ -154,10 +154,10 @@ impl Nnet {
         reader.fields.expect("<NumComponents>")?;
         if !reader.fields.is_binary() {
             reader.skip_space()?;
+            // In text, a digit or more white space follows.
+            let binary = reader.peek()? == Some(4);
+            reader.fields.set_binary(binary);
         }
-        // In text, a digit or more white space follows.
-        let binary = reader.peek()? == Some(4);
-        reader.fields.set_binary(binary);
         let count = reader.fields.size("a number of components")?;
         let mut components = Vec::new();
         for _ in 0..count {
@@ -238,8 +238,13 @@ fn nodes_of(lines: &[String], components: &[(String, Component)]) -> Result<Vec<
             return Err(line.error("a node of this name stands above"));
         }
     }
-    let component_numbers: HashMap<&str, usize> =
-        components.iter().enumerate().map(|(number, (name, _))| (name.as_str(), number)).collect();
+    let mut component_numbers: HashMap<&str, usize> = HashMap::new();
+    for (number, (name, _)) in components.iter().enumerate() {
+        if component_numbers.insert(name, number).is_some() {
+            let problem = "a component of this name stands before it".into();
+            return Err(Error::Invalid { component: name.clone(), problem });
+        }
+    }
     let find = |name: &str| numbers.get(name).copied();
     let descriptor = |line: &Line<'_>| {
         let parsed = Descriptor::parse(line.need("input")?, &find).map_err(|problem| line.error(problem))?;

@@ -111,7 +111,7 @@ pub(crate) struct Plan {
 }
 
 /// The problem of a network that cannot be planned.
-pub(crate) const TOO_LONG: &str = "its statistics are over too many frames";
+pub(crate) const TOO_LONG: &str = "its statistics, or third indexes, are too many";
 
 /// The most rows of a plan.
 const MAX_ROWS: usize = 1 << 28;

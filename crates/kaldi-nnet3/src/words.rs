@@ -1,5 +1,7 @@
 //! Numbers and lists of numbers in words, as Kaldi prints them.
 
+use kaldera_base::text::general;
+
 /// Returns the mean of values, and of their squares.
 pub(crate) fn means(values: &[f32]) -> (f64, f64) {
     let count = values.len() as f64;
@@ -56,49 +58,12 @@ fn succinct(x: f64) -> String {
     }
 }
 
-/// Returns a number as C's `%.{digits}g` prints it, with at least one digit.
-pub(crate) fn general(x: f64, digits: usize) -> String {
-    if !x.is_finite() {
-        let sign = if x.is_sign_negative() { "-" } else { "" };
-        return format!("{sign}{}", if x.is_nan() { "nan" } else { "inf" });
-    }
-    let decimals = digits.saturating_sub(1);
-    let scientific = format!("{x:.decimals$e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trim = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
-    };
-    match usize::try_from(i64::try_from(decimals).unwrap_or(0) - i64::from(exponent)) {
-        Ok(decimals) if exponent >= -4 => trim(&format!("{x:.decimals$}")),
-        _ => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_printed_as_streams_print_them() {
-        for (x, digits, text) in [
-            (0.5, 6, "0.5"),
-            (1_234_567.0, 6, "1.23457e+06"),
-            (123_456.0, 6, "123456"),
-            (0.000_012, 6, "1.2e-05"),
-            (0.0001, 6, "0.0001"),
-            (0.0, 4, "0"),
-            (1000.0, 3, "1e+03"),
-            (-2.0 / 3.0, 4, "-0.6667"),
-            (0.0087, 1, "0.009"),
-            (f64::NEG_INFINITY, 6, "-inf"),
-        ] {
-            assert_eq!(general(x, digits), text);
-        }
+    fn short_numbers() {
         assert_eq!([12.4, 1.26, 0.126, 0.004, 20_000.0].map(succinct), ["12", "1.3", "0.13", "0.004", "20000.0"]);
     }
 

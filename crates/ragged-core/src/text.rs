@@ -36,6 +36,8 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
+use kaldera_base::text::general;
+
 use crate::error::Error;
 use crate::parse_error::{ParseError, ParseErrorKind};
 use crate::ragged::Ragged;
@@ -118,7 +120,7 @@ macro_rules! floats {
             }
 
             fn write_k2_text(&self, out: &mut dyn Write) -> fmt::Result {
-                if self.is_finite() { write_six_digits(out, &format!("{self:.5e}")) } else { self.write_text(out) }
+                if self.is_finite() { out.write_str(&general(f64::from(*self), 6)) } else { self.write_text(out) }
             }
         }
     )*};
@@ -127,28 +129,6 @@ macro_rules! floats {
 floats! {
     f32: "torch.float32";
     f64: "torch.float64";
-}
-
-/// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing
-/// zeros, and with an exponent of at least two digits if it is below -4 or above 5.
-fn write_six_digits(out: &mut dyn Write, scientific: &str) -> fmt::Result {
-    let (number, exponent) = scientific.split_once('e').ok_or(fmt::Error)?;
-    let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return write!(out, "{}e{sign}{:02}", without_zeros(number), exponent.abs());
-    }
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    let digits = digits.replace('.', "");
-    let plain = match usize::try_from(exponent) {
-        Ok(exponent) => format!("{}.{}", &digits[..=exponent], &digits[exponent + 1..]),
-        Err(_) => format!("0.{:0>width$}", digits, width = digits.len() + exponent.unsigned_abs() as usize - 1),
-    };
-    write!(out, "{sign}{}", without_zeros(&plain))
-}
-
-fn without_zeros(decimal: &str) -> &str {
-    decimal.trim_end_matches('0').trim_end_matches('.')
 }
 
 /// Builder of row splits, one bracket or element at a time.

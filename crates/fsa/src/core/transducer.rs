@@ -147,16 +147,10 @@ impl Transducer {
     /// Replaces some input labels by epsilon, as Kaldi does with disambiguation symbols.
     #[doc(alias = "RemoveSomeInputSymbols")]
     pub fn clear_ilabels(&mut self, labels: &[i32]) {
-        let Some(highest) = labels.iter().max().and_then(|&highest| usize::try_from(highest).ok()) else { return };
-        let mut removed = vec![false; highest + 1];
-        for &label in labels {
-            if let Some(removed) = usize::try_from(label).ok().and_then(|label| removed.get_mut(label)) {
-                *removed = true;
-            }
-        }
+        let mut removed = labels.to_vec();
+        removed.sort_unstable();
         for arc in &mut self.arcs {
-            let label = usize::try_from(arc.ilabel).ok();
-            if label.and_then(|label| removed.get(label)).is_some_and(|&removed| removed) {
+            if removed.binary_search(&arc.ilabel).is_ok() {
                 arc.ilabel = EPSILON;
             }
         }

@@ -22,9 +22,9 @@ use crate::incremental::chunk::{Chunk, ChunkState, Weight};
 use crate::lattice::{Lattice, LatticeBuilder};
 use crate::support::ids::id;
 
-/// Labels of states begin here, labels of tokens at [`FIRST_TOKEN`].
-const FIRST_STATE: i32 = 100_000_000;
-/// The label of the first token; larger than all words.
+/// Labels of states begin here, above all words, and labels of tokens at [`FIRST_TOKEN`].
+pub(super) const FIRST_STATE: i32 = 100_000_000;
+/// The label of the first token.
 pub(super) const FIRST_TOKEN: i32 = 200_000_000;
 /// Labels of tokens end here.
 const END_TOKEN: i32 = 300_000_000;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::core::arc::EPSILON;
 use crate::error::{Error, Quantity};
-use crate::incremental::appended::{Appended, FIRST_TOKEN};
+use crate::incremental::appended::{Appended, FIRST_STATE, FIRST_TOKEN};
 use crate::incremental::labels::TransitionLabels;
 use crate::incremental::options::IncrementalOptions;
 use crate::incremental::search::Search;
@@ -159,11 +159,6 @@ impl IncrementalDecoder {
         self.search.is_alive()
     }
 
-    /// Returns the number of bytes of the tokens so far.
-    pub fn num_bytes(&self) -> usize {
-        self.search.tokens.bytes()
-    }
-
     /// Returns the best path so far. O(frames).
     ///
     /// The graph need not end there; after [`finish`](Self::finish) the path ends in a final state,
@@ -223,14 +218,14 @@ impl IncrementalDecoder {
     /// are taken.
     ///
     /// # Errors
-    /// [`Error::Size`] if the utterance has not begun.
+    /// [`Error::Size`] if the utterance has not begun; the errors of the graph.
     #[doc(alias = "FinalizeDecoding")]
     pub fn finish<G: SearchGraph>(&mut self, graph: &mut G) -> Result<(), Error> {
         if self.search.tokens.frames.is_empty() {
             return Err(Error::Size { what: Quantity::Frames, expected: 1, found: 0 });
         }
         if self.search.finals.is_none() {
-            self.search.finish(graph, self.options.lattice_beam);
+            self.search.finish(graph, self.options.lattice_beam)?;
         }
         Ok(())
     }
@@ -243,7 +238,8 @@ impl IncrementalDecoder {
     /// is possible.
     ///
     /// # Errors
-    /// [`Error::Size`] for another number of frames; [`Error::Limit`]; errors of the graph.
+    /// [`Error::Size`] for another number of frames; [`Error::Limit`]; [`Error::OutOfRange`] for words
+    /// of 100,000,000 or more; errors of the graph.
     #[doc(alias = "GetLattice")]
     pub fn lattice<G: SearchGraph>(
         &mut self,
@@ -336,6 +332,10 @@ impl IncrementalDecoder {
                 for link in tokens.links_of(token) {
                     // Arcs behind the last frame are left out.
                     let Some(&dest) = states.get(&link.dest) else { continue };
+                    if link.word >= FIRST_STATE {
+                        let [max, found] = [FIRST_STATE - 1, link.word].map(i64::from);
+                        return Err(Error::OutOfRange { what: Quantity::SymbolLabel, min: 0, max, found });
+                    }
                     let offset = if link.label == EPSILON { 0.0 } else { offset };
                     let costs = (link.graph, link.acoustic - offset);
                     chunk.add_arc((states[&token], dest), link.label, link.word, costs);

@@ -17,11 +17,6 @@ impl TransitionLabels {
         Self { transitions: transitions.into_iter().collect() }
     }
 
-    /// Returns the number of columns that the network's output must have.
-    pub fn num_columns(&self) -> usize {
-        self.transitions.iter().map(|&(column, _)| column as usize + 1).max().unwrap_or(0)
-    }
-
     /// Returns the column of an identifier; for unknown ones an index behind all of them.
     #[inline]
     pub(super) fn column(&self, label: i32) -> usize {

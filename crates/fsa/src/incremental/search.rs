@@ -251,11 +251,13 @@ impl Search {
     }
 
     /// Prunes with the costs of ending; no more frames may come.
-    pub(super) fn finish<G: SearchGraph>(&mut self, graph: &mut G, beam: f32) {
+    pub(super) fn finish<G: SearchGraph>(&mut self, graph: &mut G, beam: f32) -> Result<(), Error> {
         let finals = self.final_costs(graph);
+        graph.renew(&mut self.states.states)?;
         self.states.clear();
         self.tokens.prune_final(&finals, beam);
         self.finals = Some(finals);
+        Ok(())
     }
 
     /// Returns the best token of the last frame, with the costs of ending if there are some.

@@ -108,13 +108,6 @@ impl Tokens {
         self.frames.push(Frame { tokens: NONE, must_prune_links: true, must_prune_tokens: true, count: None });
     }
 
-    /// Returns the number of bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.tokens.capacity() * size_of::<Token>()
-            + self.links.capacity() * size_of::<Link>()
-            + self.frames.capacity() * size_of::<Frame>()
-    }
-
     /// Returns the number of frames taken.
     pub(super) fn num_frames(&self) -> usize {
         self.frames.len().saturating_sub(1)

@@ -216,6 +216,7 @@ impl ComposedView {
 
 impl SearchGraph for ComposedView {
     fn start(&mut self) -> Result<Option<u32>, Error> {
+        self.problem = None;
         if self.states.is_full() {
             self.states = self.inner.after(&self.states);
         }

@@ -47,7 +47,8 @@ impl LookAheadLexicon {
     /// are small if words with the same beginning have neighbouring numbers.
     ///
     /// # Errors
-    /// [`Error::Limit`] if they take more than `limits` allow.
+    /// [`Error::Limit`] if they take more than `limits` allow; [`Error::TooLarge`] for a label that
+    /// leaves no number for the end.
     pub fn with_reach(mut transducer: Transducer, limits: Limits) -> Result<Self, Error> {
         for state in 0..number(transducer.num_states()) {
             transducer.arcs_mut(state).sort_by_key(|arc| arc.olabel);
@@ -213,8 +214,7 @@ impl Sides {
                 if label == EPSILON {
                     self.right_epsilon(pair, other, out);
                 } else {
-                    let same = left.iter().skip_while(|arc| arc.olabel < label).take_while(|arc| arc.olabel == label);
-                    same.for_each(|arc| out.push(self.matched(pair, arc, other)));
+                    with_olabel(left, label).for_each(|arc| out.push(self.matched(pair, arc, other)));
                 }
             }
         }
@@ -228,8 +228,7 @@ impl Sides {
         let may_go = |arc: &&CostArc| left.len() == 1 || self.left.reach.reaches(arc.dest, taken);
         let epsilons = left.iter().take_while(|arc| arc.olabel == EPSILON).filter(may_go);
         let epsilons = epsilons.map(|arc| made(arc, Pair { left: arc.dest, ..pair }));
-        let same = left.iter().skip_while(|arc| arc.olabel < taken).take_while(|arc| arc.olabel == taken);
-        let same = same.map(|arc| made(arc, Pair::new(arc.dest, pair.right)));
+        let same = with_olabel(left, taken).map(|arc| made(arc, Pair::new(arc.dest, pair.right)));
         if in_order {
             out.extend(epsilons.chain(same));
         } else {
@@ -343,6 +342,12 @@ struct At {
     /// epsilons.
     may_wait: bool,
     num_epsilons: usize,
+}
+
+/// Returns the arcs with an output label, of arcs in the order of output labels.
+fn with_olabel(arcs: &[CostArc], label: i32) -> impl Iterator<Item = &CostArc> {
+    let begin = arcs.partition_point(|arc| arc.olabel < label);
+    arcs[begin..].iter().take_while(move |arc| arc.olabel == label)
 }
 
 /// Returns a cost in steps, rounded.

@@ -8,6 +8,9 @@ use crate::support::ids::{NONE, number};
 
 type Interval = [i32; 2];
 
+/// Number of intervals from which on those of a component are merged before all are there.
+const LEAST_MERGED: usize = 1 << 16;
+
 /// Returns the output labels that can come next behind each state, in at most `max_bytes`.
 /// `final_label`, which is no label of an arc, stands for the end.
 ///
@@ -30,6 +33,26 @@ pub(super) fn output_reach(it: &Transducer, final_label: i32, max_bytes: usize) 
     }
     intervals.shrink_to_fit();
     Ok(LabelReach::from_parts(false, final_label, ends, intervals))
+}
+
+/// Appends an interval, or extends the last one.
+fn add(set: &mut Vec<Interval>, interval: Interval) {
+    match set.last_mut() {
+        Some(last) if last[0] <= interval[0] && interval[0] <= last[1] => last[1] = last[1].max(interval[1]),
+        _ => set.push(interval),
+    }
+}
+
+/// Sorts intervals and joins those that meet.
+fn merge(set: &mut Vec<Interval>) {
+    set.sort_unstable();
+    set.dedup_by(|next, last| {
+        let meets = next[0] <= last[1];
+        if meets {
+            last[1] = last[1].max(next[1]);
+        }
+        meets
+    });
 }
 
 /// The components found so far, and the state of the depth-first search.
@@ -116,30 +139,28 @@ impl<'a> Components<'a> {
         let component = number(self.ends.len());
         members.iter().for_each(|&state| self.component[state as usize] = component);
         let mut set: Vec<Interval> = Vec::new();
-        let mut add = |interval: Interval| match set.last_mut() {
-            Some(last) if last[0] <= interval[0] && interval[0] <= last[1] => last[1] = last[1].max(interval[1]),
-            _ => set.push(interval),
-        };
+        let mut most = LEAST_MERGED;
         for &state in &members {
             if self.it.final_cost(state) < f32::INFINITY {
-                add([self.final_label, self.final_label + 1]);
+                add(&mut set, [self.final_label, self.final_label + 1]);
             }
             for arc in self.it.arcs(state) {
                 match arc.olabel {
                     EPSILON if self.component[arc.dest as usize] == component => {}
-                    EPSILON => self.set(self.component[arc.dest as usize]).iter().for_each(|&interval| add(interval)),
-                    label => add([label, label.saturating_add(1)]),
+                    EPSILON => {
+                        let reached = self.set(self.component[arc.dest as usize]);
+                        reached.iter().for_each(|&interval| add(&mut set, interval));
+                    }
+                    label => add(&mut set, [label, label.saturating_add(1)]),
+                }
+                if set.len() > most {
+                    merge(&mut set);
+                    self.check(size_of_val(&set[..]))?;
+                    most = most.max(2 * set.len());
                 }
             }
         }
-        set.sort_unstable();
-        set.dedup_by(|next, last| {
-            let meets = next[0] <= last[1];
-            if meets {
-                last[1] = last[1].max(next[1]);
-            }
-            meets
-        });
+        merge(&mut set);
         self.intervals.extend(set);
         self.ends.push(self.intervals.len());
         self.check(0)

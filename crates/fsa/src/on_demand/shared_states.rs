@@ -173,11 +173,9 @@ impl SharedStates {
     /// Stores the arcs of a state, `num_epsilons` without input labels first, and its final cost.
     /// Returns `None` if there is no room.
     pub(super) fn set_arcs(&self, state: u32, arcs: &[CostArc], num_epsilons: usize, final_cost: f32) -> Option<()> {
-        let first = self.num_arcs.fetch_add(arcs.len(), Ordering::Relaxed);
-        if first + arcs.len() > self.arcs.pages.len() * PAGE || first + arcs.len() >= NONE as usize {
-            self.num_arcs.fetch_sub(arcs.len(), Ordering::Relaxed);
-            return None;
-        }
+        let room = (self.arcs.pages.len() * PAGE).min(NONE as usize - 1);
+        let end = |first: usize| Some(first + arcs.len()).filter(|&end| end <= room);
+        let first = self.num_arcs.fetch_update(Ordering::Relaxed, Ordering::Relaxed, end).ok()?;
         for (at, arc) in (first..).zip(arcs) {
             let [labels, rest] = self.arcs.make::<ARC>(at)?;
             labels.store(word(arc.ilabel.cast_unsigned(), arc.olabel.cast_unsigned()), Ordering::Relaxed);

@@ -231,6 +231,12 @@ fn wrong_input_is_an_error() {
     ] {
         assert!(IncrementalDecoder::new(bad).is_err(), "{bad:?}");
     }
+    // No word has the number of a state in the lattice.
+    let arc = CostArc { ilabel: 1, olabel: 250_000_000, cost: 0.0, dest: 0 };
+    let mut graph = Small(vec![(0.0, vec![], vec![arc])]);
+    decoder.begin(&mut graph).unwrap();
+    decoder.advance(&mut graph, &labels, &[0.0; 2], 2).unwrap();
+    assert!(decoder.lattice(&mut graph, &labels, 1, false).unwrap_err().to_string().contains("250000000"));
     let mut empty = Small(vec![]);
     decoder.begin(&mut empty).unwrap();
     decoder.advance(&mut empty, &labels, &[0.0; 4], 2).unwrap();

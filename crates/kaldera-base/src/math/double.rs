@@ -26,6 +26,38 @@ const MANTISSA_BITS: u32 = 52;
 /// The exponent of 1.
 const BIAS: u64 = 1023;
 
+/// The nearest integer to a number within ±2^51, ties to even.
+#[inline(always)]
+pub fn round<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
+    s.sub(s.add(x, s.splat(MAGIC)), s.splat(MAGIC))
+}
+
+/// 2^n of an integer within the range of exponents.
+#[inline(always)]
+pub fn power_of_2<D: Doubles>(s: D, n: D::Vector) -> D::Vector {
+    let n = s.bits_of(s.add(n, s.splat(MAGIC)));
+    s.of_bits(s.add_u64(s.shl_u64::<MANTISSA_BITS>(n), s.splat_u64(BIAS << MANTISSA_BITS)))
+}
+
+/// A positive normal number as m 2^e, 1 <= m < 2: m and e.
+#[inline(always)]
+pub fn parts<D: Doubles>(s: D, x: D::Vector) -> (D::Vector, D::Vector) {
+    parts_from(s, x, 1.0)
+}
+
+/// A positive normal number as m 2^e, lowest <= m < 2 lowest: m and e.
+#[inline(always)]
+fn parts_from<D: Doubles>(s: D, x: D::Vector, lowest: f64) -> (D::Vector, D::Vector) {
+    const TWO_POW_52: f64 = 4_503_599_627_370_496.0;
+    // The exponent with its bias is not negative, and a number as the last bits of 2^52.
+    let bits = s.bits_of(x);
+    let bias = s.splat_u64(BIAS << MANTISSA_BITS);
+    let exponent = s.shr_u64::<MANTISSA_BITS>(s.add_u64(s.sub_u64(bits, s.splat_u64(lowest.to_bits())), bias));
+    let m = s.of_bits(s.add_u64(s.sub_u64(bits, s.shl_u64::<MANTISSA_BITS>(exponent)), bias));
+    let e = s.of_bits(s.or_u64(exponent, s.splat_u64(TWO_POW_52.to_bits())));
+    (m, s.sub(e, s.splat(TWO_POW_52 + BIAS as f64)))
+}
+
 /// A polynomial, its highest coefficient first.
 #[inline(always)]
 fn polynomial<D: Doubles, const N: usize>(s: D, x: D::Vector, coefficients: [f64; N]) -> D::Vector {
@@ -42,14 +74,8 @@ pub fn ln<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
     let tiny = s.splat(f64::MIN_POSITIVE);
     let scaled = s.select_lt(x, tiny, s.mul(x, s.splat(TWO_POW_52)), x);
     let e0 = s.select_lt(x, tiny, s.splat(-52.0), s.splat(0.0));
-    // x = 2^e m with m in [√½, √2). The exponent with its bias is not negative, and a number as the
-    // last bits of 2^52.
-    let bits = s.bits_of(scaled);
-    let bias = s.splat_u64(BIAS << MANTISSA_BITS);
-    let exponent = s.shr_u64::<MANTISSA_BITS>(s.add_u64(s.sub_u64(bits, s.splat_u64(SQRT_HALF_BITS)), bias));
-    let m = s.of_bits(s.add_u64(s.sub_u64(bits, s.shl_u64::<MANTISSA_BITS>(exponent)), bias));
-    let e = s.of_bits(s.or_u64(exponent, s.splat_u64(TWO_POW_52.to_bits())));
-    let e = s.add(s.sub(e, s.splat(TWO_POW_52 + BIAS as f64)), e0);
+    let (m, e) = parts_from(s, scaled, f64::from_bits(SQRT_HALF_BITS));
+    let e = s.add(e, e0);
     // ln m = 2 atanh(r), r = (m-1)/(m+1): an odd series that starts 2r + 2r³/3. With f = m - 1,
     // 2r = f - r f.
     let f = s.sub(m, s.splat(1.0));
@@ -102,13 +128,6 @@ fn reduced_exp_m1<D: Doubles>(s: D, x: D::Vector) -> (D::Vector, D::Vector) {
         ],
     );
     (n, s.mul_add(s.mul(p, r), r, r))
-}
-
-/// 2^n of an integer within the range of exponents.
-#[inline(always)]
-fn power_of_2<D: Doubles>(s: D, n: D::Vector) -> D::Vector {
-    let n = s.bits_of(s.add(n, s.splat(MAGIC)));
-    s.of_bits(s.add_u64(s.shl_u64::<MANTISSA_BITS>(n), s.splat_u64(BIAS << MANTISSA_BITS)))
 }
 
 /// e to the power x.
@@ -224,6 +243,33 @@ mod tests {
         for level in available() {
             let (worst, x) = dispatch_at(level, MaxError(f, exact, &xs));
             assert!(worst <= bound, "{f:?}: {worst} ulp at {x:e} with {level}");
+        }
+    }
+
+    struct Parts(f64);
+
+    impl Kernel for Parts {
+        type Output = [f64; 4];
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> [f64; 4] {
+            let s = s.doubles();
+            let (m, e) = parts(s, s.splat(self.0));
+            [m, e, power_of_2(s, e), round(s, s.splat(self.0))].map(|v| {
+                let mut lanes = [0.0; 8];
+                s.store(v, &mut lanes);
+                lanes[0]
+            })
+        }
+    }
+
+    #[test]
+    fn numbers_are_their_parts() {
+        for level in available() {
+            for (x, exponent) in [(1.0, 0.0), (1.5, 0.0), (0.75, -1.0), (40.5, 5.0), (f64::MIN_POSITIVE, -1022.0)] {
+                let [m, e, power, rounded] = dispatch_at(level, Parts(x));
+                assert_eq!((e, m * power, rounded), (exponent, x, x.round_ties_even()), "{x} with {level}");
+            }
+            assert_eq!(dispatch_at(level, Parts(f64::MAX))[..2], [2.0 - f64::EPSILON, 1023.0]);
         }
     }
 

@@ -13,7 +13,7 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use kaldera_base::math::double::exp;
+use kaldera_base::math::double::{exp, parts, power_of_2, round};
 use kaldera_base::math::log_add;
 use kaldera_base::memory;
 use kaldera_base::simd::{Doubles, Kernel, Lanes, Simd, dispatch};
@@ -24,14 +24,8 @@ const NONE: f64 = -1e305;
 const LOWEST: f64 = -1e290;
 /// From here on, each number is an integer.
 const INTEGERS: f64 = -4_503_599_627_370_496.0;
-/// 1.5 x 2^52: a sum with it is an integer in its last bits.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// A term with an exponent so much below another one changes no bit of their sum.
 const FAR: f64 = -1000.0;
-/// Number of bits below the exponent.
-const MANTISSA_BITS: u32 = 52;
-/// The exponent of 1.
-const BIAS: u64 = 1023;
 
 /// Returns the smallest number of frames that the labels need.
 pub(super) fn frames_needed(labels: &[i32]) -> usize {
@@ -63,20 +57,12 @@ struct Wide<V> {
     exponent: V,
 }
 
-/// Returns 2 to the power of integers, which are in the range of exponents.
-#[inline(always)]
-fn power_of_2<D: Doubles>(s: D, n: D::Vector) -> D::Vector {
-    let n = s.bits_of(s.add(n, s.splat(MAGIC)));
-    s.of_bits(s.add_u64(s.shl_u64::<MANTISSA_BITS>(n), s.splat_u64(BIAS << MANTISSA_BITS)))
-}
-
 /// Returns e to the power `x`, which is at most 0.
 #[inline(always)]
 fn wide_exp<D: Doubles>(s: D, x: D::Vector) -> Wide<D::Vector> {
     let finite = s.max(x, s.splat(LOWEST));
     let n = s.mul(finite, s.splat(LOG2_E));
-    let rounded = s.sub(s.add(n, s.splat(MAGIC)), s.splat(MAGIC));
-    let n = s.select_lt(n, s.splat(INTEGERS), n, rounded);
+    let n = s.select_lt(n, s.splat(INTEGERS), n, round(s, n));
     // With the rounding of such a large number, the rest may be anything.
     let bound = s.splat(LN_2);
     let rest = s.max(s.sub(s.splat(0.0), bound), s.min(bound, s.neg_mul_add(n, s.splat(LN_2), finite)));
@@ -91,12 +77,7 @@ fn wide_exp<D: Doubles>(s: D, x: D::Vector) -> Wide<D::Vector> {
 /// Returns `part`, which is 0 or from 2^-1022 on, times 2 to the power `exponent`.
 #[inline(always)]
 fn normal<D: Doubles>(s: D, part: D::Vector, exponent: D::Vector) -> Wide<D::Vector> {
-    let bits = s.bits_of(part);
-    let own = s.shr_u64::<MANTISSA_BITS>(bits);
-    let bias = s.splat_u64(BIAS << MANTISSA_BITS);
-    let normal = s.of_bits(s.add_u64(s.sub_u64(bits, s.shl_u64::<MANTISSA_BITS>(own)), bias));
-    // As the last bits of 2^52, the exponent with its bias is a number.
-    let own = s.sub(s.of_bits(s.or_u64(own, s.splat_u64((-INTEGERS).to_bits()))), s.splat(BIAS as f64 - INTEGERS));
+    let (normal, own) = parts(s, part);
     let zero = s.splat(0.0);
     Wide {
         part: s.select_lt(zero, part, normal, zero),

@@ -7,6 +7,7 @@ use kaldi_feat::options::{OptionError, OptionSet, OptionValue, Registry};
 use crate::error::Error;
 use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::endpoint_options::register_endpoint_rules;
+use crate::kaldi_online::folder::Part;
 
 /// The options of the search, of endpoints and of the network of an online model, under Kaldi's
 /// names: `conf/model.conf` of Vosk, `conf/online.conf` of Kaldi.
@@ -28,6 +29,10 @@ pub struct DecodingConfig {
     pub silence_phones: Vec<i32>,
     /// Rules by which an utterance has ended.
     pub endpoints: EndpointRules,
+    /// Kind of the features, `mfcc` or `fbank`; `None` if the files of the folder say it.
+    pub feature_type: Option<String>,
+    /// Parts of the folder that the configuration names, with these names.
+    pub named: Vec<(Part, String)>,
 }
 
 impl Default for DecodingConfig {
@@ -40,6 +45,8 @@ impl Default for DecodingConfig {
             extra_left_context_initial: 0,
             silence_phones: Vec::new(),
             endpoints: EndpointRules::kaldi(),
+            feature_type: None,
+            named: Vec::new(),
         }
     }
 }
@@ -91,9 +98,18 @@ impl OptionValue for Unused {
     }
 }
 
-/// Names of options that speed Kaldi's own computation up or print something, its limits of memory,
-/// and the names of files that have their places in a folder.
-const WITHOUT_EFFECT: [&str; 19] = [
+/// Options that name parts of the folder.
+const NAMED: [(&str, Part); 5] = [
+    ("mfcc-config", Part::MfccConfig),
+    ("fbank-config", Part::FbankConfig),
+    ("cmvn-config", Part::CmvnConfig),
+    ("global-cmvn-stats", Part::GlobalCmvn),
+    ("ivector-extraction-config", Part::IvectorConfig),
+];
+
+/// Names of options that speed Kaldi's own computation up or print something, of its limits of
+/// memory, and of the file with the options of pitch, which is refused.
+const WITHOUT_EFFECT: [&str; 14] = [
     "hash-ratio",
     "delta",
     "max-mem",
@@ -107,12 +123,7 @@ const WITHOUT_EFFECT: [&str; 19] = [
     "computation.debug",
     "computation.verbose",
     "extra-right-context",
-    "mfcc-config",
-    "fbank-config",
-    "cmvn-config",
-    "global-cmvn-stats",
     "online-pitch-config",
-    "ivector-extraction-config",
 ];
 
 struct Options {
@@ -123,6 +134,7 @@ struct Options {
     minimize: bool,
     feature_type: String,
     add_pitch: bool,
+    named: [String; NAMED.len()],
     unused: [Unused; WITHOUT_EFFECT.len()],
 }
 
@@ -134,8 +146,9 @@ impl Options {
             phone_determinize: true,
             word_determinize: true,
             minimize: false,
-            feature_type: "mfcc".to_owned(),
+            feature_type: String::new(),
             add_pitch: false,
+            named: Default::default(),
             unused: Default::default(),
         }
     }
@@ -152,9 +165,13 @@ impl Options {
                 return Err(OptionError::new(&value.to_string(), only).into());
             }
         }
-        if !["mfcc", "fbank"].contains(&&*self.feature_type) {
-            return Err(OptionError::new(&self.feature_type, "mfcc or fbank").into());
-        }
+        config.feature_type = match &*self.feature_type {
+            "" => None,
+            "mfcc" | "fbank" => Some(self.feature_type),
+            other => return Err(OptionError::new(other, "mfcc or fbank").into()),
+        };
+        let named = NAMED.into_iter().zip(self.named).map(|((_, part), name)| (part, name));
+        config.named = named.filter(|(_, name)| !name.is_empty()).collect();
         if self.add_pitch {
             return Err(OptionError::new("true", "false: networks with pitch are not supported").into());
         }
@@ -179,6 +196,8 @@ impl OptionSet for Options {
             extra_left_context_initial,
             silence_phones: _,
             endpoints,
+            feature_type: _,
+            named: _,
         } = &mut self.config;
         registry.add("beam", &mut search.beam, "Decoding beam");
         registry.add("max-active", &mut search.max_active, "Maximum number of active states of a frame");
@@ -205,6 +224,9 @@ impl OptionSet for Options {
         registry.add("extra-left-context-initial", extra_left_context_initial, doc);
         registry.add("endpoint.silence-phones", &mut self.silence_phones, "Phones of silence, such as 1:2:3");
         register_endpoint_rules(endpoints, registry);
+        for ((name, part), value) in NAMED.into_iter().zip(&mut self.named) {
+            registry.add(name, value, part.purpose());
+        }
         for (name, value) in WITHOUT_EFFECT.into_iter().zip(&mut self.unused) {
             registry.add(name, value, "No effect here");
         }
@@ -240,7 +262,10 @@ mod tests {
         assert_eq!(config.endpoints, rules);
         assert_eq!(read("").unwrap(), DecodingConfig::default());
         let files = "--feature-type=fbank\n--fbank-config=a/conf/fbank.conf\n--ivector-extraction-config=a/b.conf\n";
-        assert_eq!(read(files).unwrap(), DecodingConfig::default());
+        let read = read(files).unwrap();
+        assert_eq!(read.feature_type.as_deref(), Some("fbank"));
+        let named = [(Part::FbankConfig, "a/conf/fbank.conf"), (Part::IvectorConfig, "a/b.conf")];
+        assert!(read.named.iter().map(|(part, name)| (*part, &**name)).eq(named));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use kaldi_io::rxfilename::{Rxfilename, classify};
+
 use crate::error::Error;
 
 /// Arrangement of the files.
@@ -13,7 +15,7 @@ pub enum Layout {
     /// Vosk's older one: `final.mdl` and `mfcc.conf` in the folder itself, `ivector/`.
     VoskV1,
     /// Kaldi's, as `prepare_online_decoding.sh` makes it: `final.mdl`, `conf/online.conf`, which
-    /// names other files, and a graph in `graph/` or in the folder itself.
+    /// names other files, and a graph in `graph/`.
     Kaldi,
 }
 
@@ -44,6 +46,8 @@ pub enum Part {
     PitchConfig,
     /// Statistics for the normalisation of the network's input.
     GlobalCmvn,
+    /// Options of that normalisation.
+    CmvnConfig,
     /// The graph in one file.
     Graph,
     /// The lexicon's side of the graph.
@@ -58,6 +62,8 @@ pub enum Part {
     WordBoundary,
     /// The i-vector extractor.
     IvectorExtractor,
+    /// Options of i-vectors, and the names of their files.
+    IvectorConfig,
     /// The large n-gram model for rescoring.
     Carpa,
     /// The grammar of the graph, which is taken away before rescoring.
@@ -68,13 +74,14 @@ pub enum Part {
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::AcousticModel,
         Self::DecodingConfig,
         Self::MfccConfig,
         Self::FbankConfig,
         Self::PitchConfig,
         Self::GlobalCmvn,
+        Self::CmvnConfig,
         Self::Graph,
         Self::Lexicon,
         Self::Grammar,
@@ -82,6 +89,7 @@ impl Part {
         Self::Words,
         Self::WordBoundary,
         Self::IvectorExtractor,
+        Self::IvectorConfig,
         Self::Carpa,
         Self::RescoredGrammar,
         Self::Rnnlm,
@@ -96,6 +104,7 @@ impl Part {
             Self::FbankConfig => "the options of filterbank features",
             Self::PitchConfig => "the options of pitch",
             Self::GlobalCmvn => "statistics for normalising the network's input",
+            Self::CmvnConfig => "the options of that normalisation",
             Self::Graph => "the decoding graph in one file",
             Self::Lexicon => "the side of the decoding graph with phones and words",
             Self::Grammar => "the side of the decoding graph with the n-gram model",
@@ -103,6 +112,7 @@ impl Part {
             Self::Words => "the words, unless the graph has them",
             Self::WordBoundary => "the positions of phones in words, for times",
             Self::IvectorExtractor => "the i-vector extractor",
+            Self::IvectorConfig => "the options of i-vectors, and the names of their files",
             Self::Carpa => "the large n-gram model for rescoring",
             Self::RescoredGrammar => "the n-gram model of the graph, which rescoring takes away",
             Self::Rnnlm => "the recurrent language model for rescoring",
@@ -123,6 +133,7 @@ impl Part {
             Self::FbankConfig => "conf/fbank.conf",
             Self::PitchConfig => "conf/pitch.conf",
             Self::GlobalCmvn => "am/global_cmvn.stats",
+            Self::CmvnConfig => "conf/online_cmvn.conf",
             Self::Graph => "graph/HCLG.fst",
             Self::Lexicon => "graph/HCLr.fst",
             Self::Grammar => "graph/Gr.fst",
@@ -130,6 +141,7 @@ impl Part {
             Self::Words => "graph/words.txt",
             Self::WordBoundary => "graph/phones/word_boundary.int",
             Self::IvectorExtractor => "ivector/final.ie",
+            Self::IvectorConfig => "conf/ivector_extractor.conf",
             Self::Carpa => "rescore/G.carpa",
             Self::RescoredGrammar => "rescore/G.fst",
             Self::Rnnlm => "rnnlm/final.raw",
@@ -243,10 +255,14 @@ impl OnlineFolder {
     }
 }
 
-/// Returns a path as text.
+/// Returns a path as text, which names this file and nothing else where an rxfilename is expected.
 pub(super) fn text(path: PathBuf) -> Result<String, Error> {
-    let reason = "the path is not UTF-8".to_owned();
-    path.into_os_string().into_string().map_err(|path| Error::ModelFile { path: path.into(), reason })
+    let wrong = |path: PathBuf, reason: &str| Error::ModelFile { path, reason: reason.to_owned() };
+    let path = path.into_os_string().into_string().map_err(|path| wrong(path.into(), "the path is not UTF-8"))?;
+    match classify(&path) {
+        Ok(Rxfilename::File { .. }) => Ok(path),
+        _ => Err(wrong(path.into(), "this is the name of a command, or of a place in a file")),
+    }
 }
 
 #[cfg(test)]
@@ -298,6 +314,9 @@ mod tests {
         ] {
             assert_eq!(named(name).as_deref(), file, "{name}");
         }
+        let error = text(made.path().join(";touch x;|")).unwrap_err().to_string();
+        assert!(error.ends_with("this is the name of a command, or of a place in a file"), "{error}");
+        assert!(text(made.path().join("final.mdl:12")).is_err());
         assert!(OnlineFolder::is_one(made.path()) && !OnlineFolder::is_one(made.path().join("conf")));
     }
 

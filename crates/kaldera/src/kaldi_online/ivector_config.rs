@@ -113,10 +113,8 @@ impl IvectorConfig {
         if folder.find_part(Part::IvectorExtractor).is_some() {
             return Ok(Some(Self::vosk(folder.root().join("ivector"))));
         }
-        let path = folder.root().join("conf/ivector_extractor.conf");
-        if folder.layout() != Layout::Kaldi || !path.is_file() {
-            return Ok(None);
-        }
+        let path = folder.find_part(Part::IvectorConfig).filter(|_| folder.layout() == Layout::Kaldi);
+        let Some(path) = path else { return Ok(None) };
         let mut config = Self::read(&text(path.clone())?)?;
         for name in config.names() {
             let missing = || format!("'{name}' is not in the folder: copy it into {}", folder.root().display());

@@ -10,8 +10,6 @@ pub enum Json {
     Text(String),
     /// A number, written with six decimals.
     Number(f64),
-    /// A whole number.
-    Int(i64),
     /// A list.
     List(Vec<Json>),
     /// Named values, in the order of their names.
@@ -42,7 +40,6 @@ impl Json {
             Self::Text(text) => quote(text, out),
             // Writing into a text does not fail.
             Self::Number(number) => drop(write!(out, "{number:.6}")),
-            Self::Int(number) => drop(write!(out, "{number}")),
             Self::List(values) => {
                 out.push('[');
                 for (i, value) in values.iter().enumerate() {

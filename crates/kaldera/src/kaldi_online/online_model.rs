@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kaldi_feat::{
-    CmvnStats, Fbank, FbankOptions, FeatureStream, Kind, Mfcc, MfccOptions, OnlineCmvn, OnlineCmvnOptions,
+    CmvnStats, Fbank, FbankOptions, FeatureStream, FrameExtractionOptions, Kind, Mfcc, MfccOptions, OnlineCmvn,
+    OnlineCmvnOptions,
 };
 use kaldi_io::rxfilename::Input;
 use kaldi_io::transition_model::TransitionModel;
@@ -18,6 +19,9 @@ use crate::kaldi_online::decoding_config::DecodingConfig;
 use crate::kaldi_online::folder::{OnlineFolder, Part};
 use crate::kaldi_online::ivector_config::IvectorConfig;
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
+
+/// Milliseconds from one frame of features to the next.
+const FRAME_SHIFT_MS: f32 = 10.0;
 
 /// Options of opening an online model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,24 +70,28 @@ where
 }
 
 impl Features {
-    fn open(folder: &OnlineFolder, options: &OnlineModelOptions) -> Result<Self, Error> {
+    fn open(folder: &OnlineFolder, kind: Option<&str>, options: &OnlineModelOptions) -> Result<Self, Error> {
         if let Some(path) = folder.find_part(Part::PitchConfig) {
             let reason = "networks with pitch are not supported by online models".to_owned();
             return Err(Error::ModelFile { path, reason });
         }
-        if folder.find_part(Part::MfccConfig).is_some() {
+        let has = |name: &str, part: Part| kind.is_none_or(|kind| kind == name) && folder.find_part(part).is_some();
+        if has("mfcc", Part::MfccConfig) {
             let mut mfcc = MfccOptions::default();
             read_config(&folder.require(Part::MfccConfig)?, &mut mfcc)?;
             let mfcc = mfcc.with_allow_downsample(true).with_allow_upsample(true);
             let mfcc = Mfcc::new(if options.dither { mfcc } else { mfcc.with_dither(0.0) })?;
             return Ok(Self::Mfcc(Arc::new(mfcc.rounded_as_kaldi())));
         }
-        if folder.find_part(Part::FbankConfig).is_some() {
+        if has("fbank", Part::FbankConfig) {
             let mut fbank = FbankOptions::default();
             read_config(&folder.require(Part::FbankConfig)?, &mut fbank)?;
             let fbank = fbank.with_allow_downsample(true).with_allow_upsample(true);
             let fbank = Fbank::new(if options.dither { fbank } else { fbank.with_dither(0.0) })?;
             return Ok(Self::Fbank(Arc::new(fbank.rounded_as_kaldi())));
+        }
+        if kind == Some("fbank") {
+            return Err(folder.require(Part::FbankConfig).expect_err("the file is missing"));
         }
         let (path, other) = (folder.path(Part::MfccConfig), Part::FbankConfig.path(folder.layout()));
         let reason = format!("the file is missing, and so is {other}: one of them has the options of features");
@@ -98,11 +106,11 @@ impl Features {
         }
     }
 
-    /// Returns the sample rate of the options.
-    fn samp_freq(&self) -> f32 {
+    /// Returns the options of frames.
+    fn frame_options(&self) -> &FrameExtractionOptions {
         match self {
-            Self::Mfcc(mfcc) => mfcc.frame_options().samp_freq,
-            Self::Fbank(fbank) => fbank.frame_options().samp_freq,
+            Self::Mfcc(mfcc) => mfcc.frame_options(),
+            Self::Fbank(fbank) => fbank.frame_options(),
         }
     }
 
@@ -168,13 +176,25 @@ impl OnlineModel {
         options: &OnlineModelOptions,
         change: impl FnOnce(DecodingConfig) -> DecodingConfig,
     ) -> Result<Self, Error> {
-        let features = Features::open(&folder, options)?;
         let decoder = DecoderModel::open_with(&folder, change)?;
+        let named = &decoder.config().named;
+        for (part, name) in named {
+            let path = folder.path(*part);
+            if folder.named(name).as_ref() != Some(&path) {
+                let reason = format!("'{name}' of the options of decoding is not this file: copy it here");
+                return Err(Error::ModelFile { path, reason });
+            }
+        }
+        let features = Features::open(&folder, decoder.config().feature_type.as_deref(), options)?;
         let (network, log_priors) = open_network(&folder, decoder.config())?;
         let cmvn = match folder.find_part(Part::GlobalCmvn) {
             Some(_) => {
                 let stats: Matrix<f64> = kaldi_io::read_object(&folder.require(Part::GlobalCmvn)?)?;
-                Some(OnlineCmvn::new(OnlineCmvnOptions::default(), CmvnStats::from_matrix(stats)?)?)
+                let mut cmvn = OnlineCmvnOptions::default();
+                if named.iter().any(|(part, _)| *part == Part::CmvnConfig) {
+                    read_config(&folder.require(Part::CmvnConfig)?, &mut cmvn)?;
+                }
+                Some(OnlineCmvn::new(cmvn, CmvnStats::from_matrix(stats)?)?)
             }
             None => None,
         };
@@ -222,6 +242,14 @@ impl OnlineModel {
                 format!("the network has {columns} columns of output, but the transition model names {pdfs} pdfs");
             return Err(Error::ModelFile { path: self.folder.path(Part::AcousticModel), reason });
         }
+        if !self.log_priors.is_empty() {
+            fits("priors", columns, self.log_priors.len())?;
+        }
+        let shift = self.features.frame_options().frame_shift_ms;
+        if shift != FRAME_SHIFT_MS {
+            let (path, reason) = (self.folder.root().to_owned(), format!("its features are {shift} ms apart, not 10"));
+            return Err(Error::ModelFile { path, reason });
+        }
         Ok(())
     }
 
@@ -241,7 +269,7 @@ impl OnlineModel {
 
     /// Returns the sample rate in Hz that the model was trained for.
     pub fn samp_freq(&self) -> f32 {
-        self.features.samp_freq()
+        self.features.frame_options().samp_freq
     }
 
     /// Returns the number of elements of an i-vector; `None` for a network without them.

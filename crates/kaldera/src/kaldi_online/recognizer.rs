@@ -22,8 +22,6 @@ const SILENCE_WEIGHT: f32 = 1e-3;
 const STEP: f32 = 0.2;
 /// Rows of output after which the features begin anew at the end of an utterance.
 const MOST_FRAMES: usize = 20_000;
-/// Seconds of a row of the output, as Vosk computes them.
-const FRAME_SECONDS: f64 = 0.03;
 
 /// State of the recognizer between results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,7 +327,7 @@ impl OnlineRecognizer {
     /// Returns the second at which this utterance begins in the audio.
     #[expect(clippy::cast_precision_loss, reason = "as in Vosk: single precision")]
     pub fn utterance_start(&self) -> f64 {
-        f64::from(self.samples_round_start as f32 / self.samp_freq) + self.frame_offset as f64 * FRAME_SECONDS
+        f64::from(self.samples_round_start as f32 / self.samp_freq) + self.frame_offset as f64 * self.frame_seconds()
     }
 
     /// Ends the utterance and returns its result; [`OnlineResult::Empty`] if nothing came since the
@@ -406,11 +404,17 @@ impl OnlineRecognizer {
         Ok(OnlineResult::Alternatives(found.collect()))
     }
 
+    /// Returns the seconds of a row of the output.
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    fn frame_seconds(&self) -> f64 {
+        self.model.decoder().config().frame_subsampling_factor as f64 / 100.0
+    }
+
     /// Returns a word with its seconds, rounded as Vosk does.
     #[expect(clippy::cast_precision_loss, reason = "as in Vosk: single precision")]
     fn spoken(&self, word: &TimedWord) -> SpokenWord {
         let start = f64::from(self.samples_round_start as f32 / self.samp_freq);
-        let seconds = |frame: f32| start + f64::from(self.frame_offset as f32 + frame) * FRAME_SECONDS;
+        let seconds = |frame: f32| start + f64::from(self.frame_offset as f32 + frame) * self.frame_seconds();
         SpokenWord {
             word: self.model.decoder().word(word.word).to_owned(),
             start: seconds(word.begin),

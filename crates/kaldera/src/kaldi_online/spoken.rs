@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use kaldera_base::text::general;
+
 use crate::kaldi_online::json::Json;
 
 /// A word of a result.
@@ -114,7 +116,7 @@ impl OnlineResult {
             return out;
         };
         for found in found {
-            let (text, confidence) = (text_of(&found.words), six_digits(found.confidence));
+            let (text, confidence) = (text_of(&found.words), general(found.confidence.into(), 6));
             // Writing into a text does not fail.
             let _ = write!(
                 out,
@@ -127,46 +129,9 @@ impl OnlineResult {
     }
 }
 
-/// Returns a number with six significant digits and without zeros at its end, as C++ streams print
-/// it.
-fn six_digits(number: f32) -> String {
-    let number = f64::from(number);
-    let scientific = format!("{number:.5e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trim = |digits: &str| {
-        if digits.contains('.') {
-            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            digits.to_owned()
-        }
-    };
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{}e{sign}{:02}", trim(mantissa), exponent.abs());
-    }
-    let decimals = usize::try_from(5 - exponent).unwrap_or(0);
-    trim(&format!("{number:.decimals$}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_printed_as_streams_print_them() {
-        for (number, text) in [
-            (72.283_38, "72.2834"),
-            (244.179_72, "244.18"),
-            (140.0, "140"),
-            (-0.5, "-0.5"),
-            (1_234_567.0, "1.23457e+06"),
-            (0.000_012, "1.2e-05"),
-            (0.0, "0"),
-        ] {
-            assert_eq!(six_digits(number), text);
-        }
-    }
 
     #[test]
     fn results_have_the_layout_of_vosk() {

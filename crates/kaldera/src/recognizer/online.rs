@@ -24,6 +24,8 @@ pub(super) struct Online {
     model: Arc<OnlineModel>,
     times: FrameTimes,
     n_best: usize,
+    /// A grammar in place of the model's, unless there are none.
+    phrases: Vec<String>,
     rate: ModelRate,
     files: Vec<PathBuf>,
 }
@@ -57,7 +59,18 @@ impl Online {
         let subsampling = model.decoder().config().frame_subsampling_factor;
         let times = FrameTimes::default().with_subsampling(u32::try_from(subsampling).unwrap_or(u32::MAX));
         let (rate, files) = (ModelRate::new(model.samp_freq()), OnlineModel::files(model.folder())?);
-        Ok(Self { model, times, n_best: 1, rate, files })
+        Ok(Self { model, times, n_best: 1, phrases: vec![], rate, files })
+    }
+
+    /// Returns it with a grammar of phrases, and the words that the model lacks; `None` if its
+    /// grammar is fixed.
+    pub(super) fn with_phrases(&self, phrases: Vec<String>) -> Result<Option<(Self, Vec<String>)>, Error> {
+        let made = self.model.decoder().phrase_decoder(phrases.iter().map(String::as_str))?;
+        let Some((_, unknown)) = made else { return Ok(None) };
+        let (rate, files) = (ModelRate::new(self.rate.samp_freq()), self.files.clone());
+        let with =
+            Self { model: Arc::clone(&self.model), times: self.times, n_best: self.n_best, phrases, rate, files };
+        Ok(Some((with, unknown)))
     }
 
     /// Returns the model.
@@ -96,6 +109,9 @@ impl Online {
         if self.n_best > 1 {
             recognizer.set_max_alternatives(self.n_best);
         }
+        if !self.phrases.is_empty() {
+            recognizer.set_phrases(self.phrases.iter().map(String::as_str))?;
+        }
         Ok(OnlineStream::new(recognizer, self.times))
     }
 
@@ -112,10 +128,12 @@ impl Online {
 
 /// Refuses files of a folder that are links to files outside it.
 fn confine(folder: &OnlineFolder) -> Result<(), Error> {
-    for path in OnlineModel::files(folder)? {
+    let check = |path: PathBuf| {
         let file = path.strip_prefix(folder.root()).unwrap_or(&path);
         confinement::check(folder.root(), file, Bounds::Folder)
-            .map_err(|reason| Error::ModelFile { path: folder.root().to_owned(), reason })?;
-    }
-    Ok(())
+            .map_err(|reason| Error::ModelFile { path: folder.root().to_owned(), reason })
+    };
+    // The parts first: one of them names other files.
+    folder.parts().try_for_each(|(_, path)| check(path))?;
+    OnlineModel::files(folder)?.into_iter().try_for_each(check)
 }

@@ -9,7 +9,7 @@ use kaldera::decoder::graph::{EndpointRule, EndpointRules};
 use kaldera::feat::Audio;
 use kaldera::recognizer::{DecodingOptions, LiveRecognizer, PauseOptions, Recognizer};
 
-use crate::online_folder::{RATE, speech, write};
+use crate::online_folder::{RATE, fst, speech, write};
 
 const SAID: &str = "0.3 low 0.3 high 1 high 0.2";
 
@@ -180,6 +180,62 @@ fn options_change_the_search_or_are_refused_by_name() {
         recognizer.check_hot_word("low").unwrap_err(),
     ];
     assert!(refused.iter().all(|error| error.to_string().contains("a Vosk or Kaldi folder")), "{refused:?}");
+}
+
+#[test]
+fn phrases_take_the_place_of_a_grammar() {
+    let folder = model();
+    assert!(opened(folder.path()).with_phrases(["high"]).unwrap().is_none(), "its graph is whole");
+    // A lexicon, and a grammar in which each word may follow each.
+    let file = |name: &str| folder.path().join("graph").join(name);
+    fs::rename(file("HCLG.fst"), file("HCLr.fst")).unwrap();
+    fs::write(file("Gr.fst"), fst(&[&[(1, 1, 0.7, 0), (2, 2, 0.7, 0)]])).unwrap();
+    fs::write(file("disambig_tid.int"), "").unwrap();
+    let recognizer = opened(folder.path());
+    let samples = speech(SAID, RATE);
+    let text = |recognizer: &Recognizer| recognizer.transcribe(&Audio::new(&samples, 8000.0)).unwrap().text();
+    assert_eq!(text(&recognizer), "low high high");
+    let (of_phrases, unknown) = recognizer.with_phrases(["high high", "a middle"]).unwrap().unwrap();
+    assert_eq!(unknown, ["a", "middle"]);
+    let words = text(&of_phrases);
+    assert!(words.starts_with("high") && !words.contains("low"), "{words}");
+    let mut live = LiveRecognizer::new(Arc::new(of_phrases), 8000.0).unwrap();
+    let update = live.accept(&samples).unwrap();
+    assert!(update.ended.iter().all(|found| !found.text().contains("low")), "{update:?}");
+    let (again, unknown) = recognizer.with_phrases::<String>([]).unwrap().unwrap();
+    assert_eq!((text(&again), unknown), ("low high high".to_owned(), vec![]));
+}
+
+#[test]
+fn a_configuration_is_followed_or_refused() {
+    let folder = model();
+    let file = |name: &str| folder.path().join(name);
+    fs::rename(file("am/final.mdl"), file("final.mdl")).unwrap();
+    let conf = fs::read_to_string(file("conf/model.conf")).unwrap();
+    fs::write(file("conf/mfcc.conf"), "--sample-frequency=8000\n--num-mel-bins=4\n--num-ceps=4\n").unwrap();
+    let open = |lines: &str| {
+        fs::write(file("conf/online.conf"), format!("{lines}{conf}")).unwrap();
+        Recognizer::open(folder.path())
+    };
+    let samples = speech(SAID, RATE);
+    let fbank = open("--feature-type=fbank\n").unwrap();
+    assert_heard(&words(&fbank.transcribe(&Audio::new(&samples, 8000.0)).unwrap()));
+    for (lines, expected) in [
+        ("--fbank-config=exp/conf/fbank_hires.conf\n", "'exp/conf/fbank_hires.conf' of the options of decoding"),
+        ("--cmvn-config=conf/online_cmvn.conf\n", "online_cmvn.conf"),
+    ] {
+        let error = open(lines).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    fs::write(file("conf/fbank.conf"), "--sample-frequency=8000\n--num-mel-bins=4\n--frame-shift=12.5\n").unwrap();
+    let error = open("--feature-type=fbank\n").unwrap_err().to_string();
+    assert!(error.contains("12.5 ms apart"), "{error}");
+    // As many priors as columns.
+    let network = fs::read_to_string(file("final.mdl")).unwrap();
+    fs::write(file("final.mdl"), network.replace("<Priors> [ ]", "<Priors> [ 0.5 0.5 ]")).unwrap();
+    fs::write(file("conf/fbank.conf"), "--sample-frequency=8000\n--num-mel-bins=4\n").unwrap();
+    let error = open("--feature-type=fbank\n").unwrap_err().to_string();
+    assert!(error.contains("the network needs 3 priors, but there are 2"), "{error}");
 }
 
 #[test]

@@ -43,13 +43,13 @@ pub(crate) fn write(folder: &Path) {
                     --endpoint.rule2.min-trailing-silence=0.5\n";
     file("conf/model.conf", decoding.as_bytes());
     file("conf/fbank.conf", format!("--sample-frequency={RATE}\n--num-mel-bins=4\n").as_bytes());
-    file("graph/HCLG.fst", &graph());
+    file("graph/HCLG.fst", &fst(&GRAPH));
     file("graph/words.txt", b"<eps> 0\nlow 1\nhigh 2\n");
     file("graph/phones/word_boundary.int", b"1 nonword\n2 singleton\n3 singleton\n");
 }
 
-/// Returns the graph in the binary form of OpenFst; each state is final.
-fn graph() -> Vec<u8> {
+/// Returns a graph in the binary form of OpenFst; each state is final.
+pub(crate) fn fst(graph: &[&[(i32, i32, f32, i32)]]) -> Vec<u8> {
     let mut bytes = 2_125_659_606_i32.to_le_bytes().to_vec();
     for name in ["vector", "standard"] {
         bytes.extend(i32::try_from(name.len()).unwrap().to_le_bytes());
@@ -57,12 +57,12 @@ fn graph() -> Vec<u8> {
     }
     // Version, flags, properties, start, states, arcs.
     bytes.extend([2_i32, 0].map(i32::to_le_bytes).concat());
-    let arcs: i64 = GRAPH.iter().map(|arcs| arcs.len() as i64).sum();
-    bytes.extend([0, 0, GRAPH.len() as i64, arcs].map(i64::to_le_bytes).concat());
-    for arcs in GRAPH {
+    let arcs: i64 = graph.iter().map(|arcs| arcs.len() as i64).sum();
+    bytes.extend([0, 0, graph.len() as i64, arcs].map(i64::to_le_bytes).concat());
+    for arcs in graph {
         bytes.extend(0.0_f32.to_le_bytes());
         bytes.extend((arcs.len() as i64).to_le_bytes());
-        for (label, word, cost, next) in arcs {
+        for (label, word, cost, next) in *arcs {
             bytes.extend([label.to_le_bytes(), word.to_le_bytes(), cost.to_le_bytes(), next.to_le_bytes()].concat());
         }
     }

@@ -1,12 +1,12 @@
 //! Fields of Kaldi's model files: tokens in angle brackets, numbers, and objects with bodies.
 
 use std::io::{self, BufRead, Read, Write};
-use std::str::FromStr;
 
 use kaldera_base::Real;
 
 use super::reader::{ByteReader, Word};
-use super::text::push_number;
+use super::sizes::i32_of_size;
+use super::text::{self, push_number};
 use super::{CodecError, KaldiRead, KaldiWrite};
 
 /// An input that counts the bytes that were read.
@@ -110,7 +110,7 @@ impl<'a> FieldReader<'a> {
     /// Reads an integer.
     pub fn int(&mut self, expected: &'static str) -> Result<i32, CodecError> {
         let binary = self.binary;
-        self.with(|bytes| if binary { bytes.int32(expected) } else { parsed(bytes, expected) })
+        self.with(|bytes| if binary { bytes.int32(expected) } else { text_int(bytes, expected) })
     }
 
     /// Reads a size, which must not be negative.
@@ -168,9 +168,15 @@ impl<'a> FieldReader<'a> {
     }
 
     /// Reads a number; in binary, of either precision.
-    pub fn real<T: Real + FromStr>(&mut self, expected: &'static str) -> Result<T, CodecError> {
+    pub fn real<T: Real>(&mut self, expected: &'static str) -> Result<T, CodecError> {
         let binary = self.binary;
-        self.with(|bytes| if binary { bytes.real(expected) } else { parsed(bytes, expected) })
+        self.with(|bytes| {
+            if binary {
+                return bytes.real(expected);
+            }
+            let word = bytes.word(expected)?;
+            text::number(&word.bytes).ok_or_else(|| word.unexpected(expected))
+        })
     }
 
     /// Reads the body of an object.
@@ -180,8 +186,8 @@ impl<'a> FieldReader<'a> {
     }
 }
 
-/// Reads a number of the text form.
-fn parsed<T: FromStr>(bytes: &mut ByteReader<'_>, expected: &'static str) -> Result<T, CodecError> {
+/// Reads an integer of the text form.
+fn text_int(bytes: &mut ByteReader<'_>, expected: &'static str) -> Result<i32, CodecError> {
     let word = bytes.word(expected)?;
     let number = std::str::from_utf8(&word.bytes).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| word.unexpected(expected))
@@ -233,8 +239,7 @@ impl<'a> FieldWriter<'a> {
 
     /// Writes a size, `InvalidInput` if it is too large for Kaldi's integers.
     pub fn size(&mut self, size: usize) -> io::Result<()> {
-        let too_large = || io::Error::new(io::ErrorKind::InvalidInput, format!("Kaldi's files hold no number {size}"));
-        self.int(i32::try_from(size).map_err(|_| too_large())?)
+        self.int(i32_of_size(size)?)
     }
 
     /// Writes a list of items of `per_item` integers, which stand one after the other.

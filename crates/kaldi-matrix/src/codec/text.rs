@@ -276,6 +276,11 @@ fn special_number(word: &[u8]) -> Option<f64> {
     }
 }
 
+/// Parses a number, infinity or NaN.
+pub(super) fn number<T: Real>(word: &[u8]) -> Option<T> {
+    special_number(word).map(T::from_f64).or_else(|| parse(word))
+}
+
 /// Parses the nearest number of type `T`; none outside its range, and for an incomplete number such
 /// as `1e`.
 fn parse<T: Real>(digits: &[u8]) -> Option<T> {

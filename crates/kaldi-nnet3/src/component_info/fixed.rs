@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use kaldera_base::text::general;
+
 use super::Info;
 use crate::fields::Value;
-use crate::words::general;
 
 /// Thresholds that are not set have this value in files.
 const UNSET: f32 = -1000.0;

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use kaldera_base::text::general;
+
 use super::{Info, component_info};
 use crate::fields::Value;
-use crate::words::{general, kebab};
+use crate::words::kebab;
 
 impl Info<'_> {
     pub(super) fn tdnn(&mut self) -> Result<(), String> {

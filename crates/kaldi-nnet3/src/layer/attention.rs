@@ -12,7 +12,6 @@ use crate::pointwise::softmax;
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Attention {
-    heads: usize,
     key: usize,
     value: usize,
     /// Number of positions.
@@ -68,7 +67,6 @@ impl Values<'_> {
         let positions = (-left..=right).map(|o| (o * stride, o >= -needed[0] && o <= needed[1]));
         let positions: Vec<_> = positions.collect();
         let attention = Attention {
-            heads,
             key,
             value,
             context: positions.len(),
@@ -79,7 +77,6 @@ impl Values<'_> {
         let inputs = attention.head_inputs().checked_mul(heads).filter(|&inputs| inputs <= MAX_DIM);
         let inputs = inputs.ok_or_else(|| format!("its input has more than {MAX_DIM} columns"))?;
         let outputs = heads * (value + if attention.weights_too { attention.context } else { 0 });
-        debug_assert_eq!(attention.heads, heads);
         Ok(Layer::new(Function::Attention(attention), inputs, outputs).at(Times::Offsets(positions)))
     }
 }

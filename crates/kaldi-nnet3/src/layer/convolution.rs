@@ -173,8 +173,13 @@ impl Values<'_> {
         if pairs.is_empty() || !pairs.iter().all(near) {
             return Err(format!("<Offsets> has {} pairs, or one that is too large", pairs.len()));
         }
-        if filters.inputs() != filters_in * pairs.len() || filters.outputs() != filters_out? {
-            return Err(format!("filters of {} x {} weights", filters.outputs(), filters.inputs()));
+        let taken = height_out.saturating_mul(filters.inputs());
+        if filters.inputs() != filters_in * pairs.len() || filters.outputs() != filters_out? || taken > MAX_DIM {
+            return Err(format!(
+                "filters of {} x {} weights at {height_out} heights",
+                filters.outputs(),
+                filters.inputs()
+            ));
         }
         let mut times: Vec<i32> = pairs.iter().map(|&(t, _)| t).collect();
         times.sort_unstable();

@@ -115,11 +115,50 @@ fn errors_name_the_component_and_the_line() {
         ("input-node name", "other-node name", "`other-node` is no kind of node"),
         ("objective=linear", "objective=cubic", "`cubic` is no objective"),
         ("objective=linear", "objetive=linear", "`objetive=` has no meaning here"),
+        ("dim=2\n", "dim=2 dim=3\n", "`dim=` stands twice"),
+        ("<Dim> 2", "<Dim> 2 <BackpropScale> 1e39", "expected a number, found `1e39`"),
     ] {
         let found = message(&good.replacen(from, to, 1));
         assert!(found.ends_with(expected), "{found}");
     }
     assert_eq!(message(&good.replace("name=output", "name=other")), "the network has no output node `output`");
+    let twice = good
+        .replace("<NumComponents> 1", "<NumComponents> 2")
+        .replace("</Nnet3>", "<ComponentName> c <NoOpComponent> <Dim> 2 </NoOpComponent> \n</Nnet3>");
+    assert!(message(&twice).ends_with("a component of this name stands before it"), "{}", message(&twice));
+    let text_as_binary = [b"\0B".as_slice(), good.as_bytes()].concat();
+    assert!(Nnet::read(&mut &text_as_binary[..]).is_err());
+}
+
+/// Networks that are small in a file, and would take gigabytes, or forever.
+#[test]
+fn work_that_the_file_does_not_back_is_refused() {
+    let scale = "<FixedScaleComponent> <Scales>  [ 1 ]\n</FixedScaleComponent>";
+    let third_index = file(scale, 1).replace("component=c input=input", "component=c input=Offset(c, 0, 1)");
+    let wide = vec!["Const(0, 1048576)"; 1000].join(", ");
+    let wide = file(scale, 1).replace("input=c", &format!("input=Append(c, {wide})"));
+    let slots = "<RestrictedAttentionComponent> <NumHeads> 1 <KeyDim> 1 <ValueDim> 1 <NumLeftInputs> 2048 \
+        <NumRightInputs> 2048 <TimeStride> 1 <NumLeftInputsRequired> 0 <NumRightInputsRequired> 0 \
+        <OutputContext> F <KeyScale> 1 <StatsCount> 0 <EntropyStats>  [ ]\n<PosteriorStats> [ ]\n\
+        </RestrictedAttentionComponent>";
+    let slots = file(slots, 1).replace("input=input", "input=Append(input, Const(0, 4099))");
+    let pairs = vec!["0,0"; 1000].join(" ");
+    let weights = vec!["1"; 1000].join(" ");
+    let heights = format!(
+        "<TimeHeightConvolutionComponent> <LearningRate> 0.001 <Model> <ConvolutionModel> <NumFiltersIn> 1 <NumFiltersOut> 1 <HeightIn> 1 \
+         <HeightOut> 1048576 <HeightSubsampleOut> 1 <Offsets> [ {pairs} ]\n<RequiredTimeOffsets> [ 0 ]\n\
+         </ConvolutionModel> <LinearParams>  [\n  {weights} ]\n<BiasParams>  [ 0 ]\n<MaxMemoryMb> 200 <UseNaturalGradient> T \
+         <NumMinibatchesHistory> 4 <AlphaInOut> 4 4 <RankInOut> 2 2 </TimeHeightConvolutionComponent>"
+    );
+    for (name, text, expected) in [
+        ("third index", third_index, "third indexes"),
+        ("columns", wide, "more than 1048576 columns"),
+        ("rows", slots, "columns"),
+        ("heights", file(&heights, 1), "heights"),
+    ] {
+        let found = read(&text).and_then(|nnet| Network::new(&nnet)).map(|_| ());
+        assert!(found.as_ref().is_err_and(|error| error.to_string().contains(expected)), "{name}: {found:?}");
+    }
 }
 
 #[test]

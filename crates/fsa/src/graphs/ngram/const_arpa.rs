@@ -229,11 +229,6 @@ impl ConstArpa {
         self.sections.unknown
     }
 
-    /// Returns `true` if a word has an n-gram of order 1.
-    pub fn has_word(&self, word: i32) -> bool {
-        self.view().unigram(word).is_some()
-    }
-
     /// Returns the natural logarithm of the probability of a word after others; only the last
     /// ones count. It is the score of the longest n-gram, and the weights for backing off to it,
     /// added in single precision from the shortest history to the longest. -inf for a word that the

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use kaldera_base::text::general;
+
 use super::file::{Child, View};
 
 /// An n-gram of a state, and the next of its children to go to.
@@ -62,59 +64,16 @@ pub(super) fn write_arpa(view: &View<'_>, mut out: impl Write) -> io::Result<()>
             if words.len() != order {
                 return Ok(());
             }
-            write!(out, "{}", six_digits(score))?;
+            write!(out, "{}", general(score.into(), 6))?;
             for (at, word) in words.iter().enumerate() {
                 write!(out, "{}{word}", if at == 0 { '\t' } else { ' ' })?;
             }
             if backoff != 0.0 {
-                write!(out, "\t{}", six_digits(backoff))?;
+                write!(out, "\t{}", general(backoff.into(), 6))?;
             }
             writeln!(out)
         })?;
     }
     writeln!(out, "\n\\end\\")?;
     out.flush()
-}
-
-/// Returns a number with six digits, as a C++ stream prints it.
-fn six_digits(number: f32) -> String {
-    if !number.is_finite() {
-        let sign = if number.is_sign_negative() { "-" } else { "" };
-        return format!("{sign}{}", if number.is_nan() { "nan" } else { "inf" });
-    }
-    let scientific = format!("{number:.5e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    match usize::try_from(5 - exponent) {
-        Ok(decimals @ 0..=9) if decimals > 0 => trimmed(&format!("{number:.decimals$}")),
-        Ok(0) => format!("{number:.0}"),
-        _ => format!("{}e{}{:02}", trimmed(digits), if exponent < 0 { '-' } else { '+' }, exponent.abs()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::six_digits;
-
-    /// The right sides are the output of `std::cout << x`.
-    #[test]
-    fn numbers_are_printed_as_cpp_streams_do() {
-        for (number, expected) in [
-            (0.0, "0"),
-            (-0.0, "-0"),
-            (-227.955_9, "-227.956"),
-            (1.0, "1"),
-            (100_000.0, "100000"),
-            (999_999.4, "999999"),
-            (1_000_000.0, "1e+06"),
-            (0.000_1, "0.0001"),
-            (0.000_012_345_678, "1.23457e-05"),
-            (-1.5e-30, "-1.5e-30"),
-            (f32::NEG_INFINITY, "-inf"),
-            (f32::NAN, "nan"),
-        ] {
-            assert_eq!(six_digits(number), expected);
-        }
-    }
 }
