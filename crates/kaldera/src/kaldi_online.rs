@@ -16,7 +16,7 @@ mod results;
 mod spoken;
 
 pub use config::read_config;
-pub use decoder_model::{DecoderModel, UtteranceDecoder};
+pub use decoder_model::{DecoderModel, UtteranceDecoder, ids_of_phones, transition_labels};
 pub use decoding_config::DecodingConfig;
 pub use endpoint_options::register_endpoint_rules;
 pub use files::{read_model, write_model};

@@ -78,6 +78,14 @@ pub enum Error {
         /// Number of columns given.
         found: usize,
     },
+    /// Priors of another number than the columns of the output.
+    #[error("there are {found} priors, and the output has {expected} columns")]
+    Priors {
+        /// Number of columns.
+        expected: usize,
+        /// Number of priors.
+        found: usize,
+    },
     /// An input that the network has, and the call does not.
     #[error("the network takes an input `{name}`, which is missing")]
     NoInput {

@@ -47,6 +47,8 @@ pub struct Network {
     pub(crate) ivector: Option<(usize, usize)>,
     left_context: i32,
     right_context: i32,
+    /// Subtracted from each row of the output; there may be none.
+    log_priors: Vec<f32>,
     plans: Mutex<Vec<(Shape, Arc<Plan>)>>,
 }
 
@@ -135,7 +137,22 @@ impl Network {
             }
         }
         let (left_context, right_context) = contexts(&graph, input.0, ivector.map(|(node, _)| node))?;
-        Ok(Self { graph, input, ivector, left_context, right_context, plans: Mutex::new(Vec::new()) })
+        let plans = Mutex::default();
+        Ok(Self { graph, input, ivector, left_context, right_context, log_priors: Vec::new(), plans })
+    }
+
+    /// Subtracts the logarithms of priors from each row of the output, as decoders do. There are as
+    /// many as columns, or none, as in a chain model.
+    ///
+    /// # Errors
+    /// [`Error::Priors`] for another number.
+    #[doc(alias = "SetPriors")]
+    pub fn with_priors(self, priors: &[f32]) -> Result<Self, Error> {
+        let (expected, found) = (self.output_dim(), priors.len());
+        match found == expected || priors.is_empty() {
+            true => Ok(Self { log_priors: priors.iter().map(|prior| prior.ln()).collect(), ..self }),
+            false => Err(Error::Priors { expected, found }),
+        }
     }
 
     /// Returns the number of columns of the features.
@@ -279,7 +296,9 @@ impl Network {
     pub(crate) fn take_outputs(&self, plan: &Plan, buffers: &Buffers, to: &mut Vec<f32>) {
         let width = self.output_dim();
         for &row in &plan.outputs {
+            let begin = to.len();
             to.extend_from_slice(&buffers.nodes[self.graph.output][row as usize * width..][..width]);
+            to[begin..].iter_mut().zip(&self.log_priors).for_each(|(score, log_prior)| *score -= log_prior);
         }
     }
 

@@ -78,6 +78,14 @@ impl LoopedNetwork {
         Ok(looped)
     }
 
+    /// As [`Network::with_priors`].
+    ///
+    /// # Errors
+    /// [`Error::Priors`] for another number than that of the columns.
+    pub fn with_priors(self, priors: &[f32]) -> Result<Self, Error> {
+        Ok(Self { network: self.network.with_priors(priors)?, ..self })
+    }
+
     /// Returns the number of frames of a chunk.
     pub fn frames_per_chunk(&self) -> usize {
         self.chunk.unsigned_abs() as usize

@@ -22,8 +22,6 @@ pub(crate) enum Failure {
     Nnet3(#[from] kaldera::nnet3::Error),
     #[error("utterance '{key}': {source}")]
     Utterance { key: String, source: kaldera::nnet3::Error },
-    #[error("the model has {found} priors, and its network {wanted} columns of output")]
-    Priors { found: usize, wanted: usize },
     #[error("the network has {found} columns of output, and the transition model names {wanted} pdfs")]
     FewPdfs { found: usize, wanted: usize },
     #[error("the features have {found} columns, and the network takes {wanted}")]

@@ -63,7 +63,6 @@ pub(super) struct Forward {
     network: Network,
     /// Columns of an i-vector; 0 for none.
     ivector_dim: usize,
-    log_priors: Vec<f32>,
     options: ForwardOptions,
 }
 
@@ -71,17 +70,13 @@ impl Forward {
     /// Prepares a network. `priors` are of the columns of its output; there may be none.
     pub(super) fn new(nnet: &Nnet, priors: &[f32], options: &ComputationOptions) -> Result<Self, Failure> {
         let options = options.forward()?;
-        let network = Network::new(nnet)?;
-        if !priors.is_empty() && priors.len() != network.output_dim() {
-            return Err(Failure::Priors { found: priors.len(), wanted: network.output_dim() });
-        }
+        let network = Network::new(nnet)?.with_priors(priors)?;
         // Kaldi asks for an i-vector even if the output does not need it.
         let ivector_dim = nnet.nodes().iter().find_map(|node| match node.kind {
             NodeKind::Input { dim } if node.name == "ivector" => Some(dim),
             _ => None,
         });
-        let log_priors = priors.iter().map(|prior| prior.ln()).collect();
-        Ok(Self { network, ivector_dim: ivector_dim.unwrap_or(0), log_priors, options })
+        Ok(Self { network, ivector_dim: ivector_dim.unwrap_or(0), options })
     }
 
     /// Returns the number of columns of the output.
@@ -111,12 +106,6 @@ impl Forward {
             return Err(Failure::IvectorDim { key: key.to_owned(), found: dim, wanted: self.ivector_dim });
         }
         let computed = self.network.compute(features, ivectors, &self.options);
-        let mut output = computed.map_err(|source| Failure::Utterance { key: key.to_owned(), source })?;
-        if !self.log_priors.is_empty() {
-            for row in output.rows_mut() {
-                row.iter_mut().zip(&self.log_priors).for_each(|(x, log_prior)| *x -= log_prior);
-            }
-        }
-        Ok(Some(output))
+        Ok(Some(computed.map_err(|source| Failure::Utterance { key: key.to_owned(), source })?))
     }
 }

@@ -13,10 +13,10 @@ use kaldera::fsa::lattice::Lattice;
 use kaldera::fsa::on_demand::StaticGraph;
 use kaldera::io::lattice::CompactLattice;
 use kaldera::io::table::{RandomAccessReader, SequentialReader, TableWriter};
-use kaldera::io::transition_model::{Transition, TransitionModel};
+use kaldera::io::transition_model::TransitionModel;
 use kaldera::io::wave::WaveData;
 use kaldera::ivector::{SilenceWeighting, SilenceWeightingOptions};
-use kaldera::kaldi_online::register_endpoint_rules;
+use kaldera::kaldi_online::{ids_of_phones, register_endpoint_rules, transition_labels};
 use kaldera::nnet3::{LoopedNetwork, LoopedOptions, Stream};
 use tracing::{info, warn};
 
@@ -149,7 +149,6 @@ struct Model {
     options: Options,
     features: FeatureInfo,
     network: Arc<LoopedNetwork>,
-    log_priors: Vec<f32>,
     labels: TransitionLabels,
     graph: StaticGraph,
     search: IncrementalOptions,
@@ -181,26 +180,17 @@ impl Model {
             .with_frames_per_chunk(options.frames_per_chunk)
             .with_frame_subsampling_factor(options.frame_subsampling_factor)
             .with_extra_left_context_initial(options.extra_left_context_initial);
-        let network = LoopedNetwork::new(model.nnet(), &looped)?;
-        check(&network, &features, &transitions, model.priors())?;
-        let log_priors = model.priors().iter().map(|prior| prior.ln()).collect();
+        let network = LoopedNetwork::new(model.nnet(), &looped)?.with_priors(model.priors())?;
+        check(&network, &features, &transitions)?;
         let graph = StaticGraph::new(TransducerFile::read(&read_bytes(graph)?)?.transducer);
-        let of_phones = |phones: &[i32]| -> Arc<[bool]> {
-            let is_one = |transition: Transition| phones.contains(&transition.phone);
-            std::iter::once(false).chain(known(&transitions).map(is_one)).collect()
-        };
         Ok(Self {
             features,
             network: Arc::new(network),
-            log_priors,
-            labels: TransitionLabels::new(known(&transitions).map(|transition| {
-                let begins = transition.state == 0 && !transition.is_self_loop;
-                (transition.pdf.cast_unsigned(), if begins { transition.phone } else { 0 })
-            })),
+            labels: transition_labels(&transitions),
             graph,
             search,
-            is_silence: of_phones(&silence_phones),
-            has_less_weight: of_phones(&light_phones),
+            is_silence: ids_of_phones(&transitions, &silence_phones),
+            has_less_weight: ids_of_phones(&transitions, &light_phones),
             weighting,
             options,
         })
@@ -246,12 +236,7 @@ impl Model {
 }
 
 /// Checks that the parts fit each other.
-fn check(
-    network: &LoopedNetwork,
-    features: &FeatureInfo,
-    transitions: &TransitionModel,
-    priors: &[f32],
-) -> Result<(), Failure> {
+fn check(network: &LoopedNetwork, features: &FeatureInfo, transitions: &TransitionModel) -> Result<(), Failure> {
     let output = network.output_dim();
     if network.input_dim() != features.dim {
         return Err(Failure::FeatureDim { found: features.dim, wanted: network.input_dim() });
@@ -264,18 +249,10 @@ fn check(
         (Some(_), None) => return Err(Failure::NoIvectors),
         _ => {}
     }
-    if !priors.is_empty() && priors.len() != output {
-        return Err(Failure::Priors { found: priors.len(), wanted: output });
-    }
     if output < transitions.num_pdfs() {
         return Err(Failure::FewPdfs { found: output, wanted: transitions.num_pdfs() });
     }
     Ok(())
-}
-
-/// Returns all transitions in order.
-fn known(model: &TransitionModel) -> impl Iterator<Item = Transition> {
-    (1..).map_while(|label| model.get(label))
 }
 
 /// An utterance that is being decoded.
@@ -315,16 +292,11 @@ impl Utterance<'_> {
     }
 
     fn advance(&mut self) -> Result<(), Failure> {
-        let Model { network, log_priors, options, labels, .. } = self.model;
+        let Model { network, options, labels, .. } = self.model;
         while self.network.ready() {
             self.features.newest_ivector(&mut self.ivector)?;
             network.advance(&mut [&mut self.network], &[&self.ivector])?;
             let mut rows = self.network.take_output();
-            if !log_priors.is_empty() {
-                for row in rows.rows_mut() {
-                    row.iter_mut().zip(log_priors).for_each(|(score, log_prior)| *score -= log_prior);
-                }
-            }
             rows.scale(options.acoustic_scale);
             self.decoder.advance(&mut self.graph, labels, rows.data(), network.output_dim())?;
         }

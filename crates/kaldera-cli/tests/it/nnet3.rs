@@ -131,7 +131,7 @@ fn inputs_that_do_not_fit_end_a_run() {
             "no i-vector for frame 64",
         ),
         ("--frames-per-chunk=0 sum.raw ark:feats ark:/dev/null", "--frames-per-chunk=0"),
-        ("--use-priors priors.mdl ark:feats ark:/dev/null", "the model has 2 priors, and its network 1 columns"),
+        ("--use-priors priors.mdl ark:feats ark:/dev/null", "there are 2 priors, and the output has 1 columns"),
         ("sum.mdl ark:feats ark:/dev/null", "sum.mdl: "),
         ("--use-priors sum.raw ark:feats ark:/dev/null", "<TransitionModel>"),
         ("cut.raw ark:feats ark:/dev/null", "cut.raw: "),

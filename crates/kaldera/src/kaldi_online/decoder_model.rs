@@ -1,6 +1,6 @@
 //! All of an online model behind its network: graph, words, phones, options.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fsa::incremental::{IncrementalDecoder, TransitionLabels};
@@ -13,7 +13,7 @@ use fsa::on_demand::{
 use fsa::{Limits, StateArcs};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldi_io::lattice::{PhoneBoundaries, PhoneType};
-use kaldi_io::transition_model::TransitionModel;
+use kaldi_io::transition_model::{Transition, TransitionModel};
 
 use crate::error::Error;
 use crate::kaldi_online::decoding_config::DecodingConfig;
@@ -110,14 +110,8 @@ impl DecoderModel {
             }
             None => None,
         };
-        let labels = TransitionLabels::new(known(&transitions).map(|(_, transition)| {
-            let begins = transition.state == 0 && !transition.is_self_loop;
-            (transition.pdf.cast_unsigned(), if begins { transition.phone } else { 0 })
-        }));
-        let silence: std::collections::HashSet<i32> = config.silence_phones.iter().copied().collect();
-        let is_silence = std::iter::once(false)
-            .chain(known(&transitions).map(|(_, transition)| silence.contains(&transition.phone)))
-            .collect();
+        let labels = transition_labels(&transitions);
+        let is_silence = ids_of_phones(&transitions, &config.silence_phones);
         Ok(Self { config, transitions, labels, is_silence, graph, words, boundaries })
     }
 
@@ -190,8 +184,22 @@ impl DecoderModel {
 }
 
 /// Returns all transitions in order.
-fn known(model: &TransitionModel) -> impl Iterator<Item = (i32, kaldi_io::transition_model::Transition)> {
-    (1..).map_while(|label| Some((label, model.get(label)?)))
+fn known(model: &TransitionModel) -> impl Iterator<Item = Transition> {
+    (1..).map_while(|label| model.get(label))
+}
+
+/// Returns the columns and phones of transition identifiers, for an incremental decoder.
+pub fn transition_labels(model: &TransitionModel) -> TransitionLabels {
+    TransitionLabels::new(known(model).map(|transition| {
+        let begins = transition.state == 0 && !transition.is_self_loop;
+        (transition.pdf.cast_unsigned(), if begins { transition.phone } else { 0 })
+    }))
+}
+
+/// Returns for each transition identifier, 0 included, `true` if its phone is one of these.
+pub fn ids_of_phones(model: &TransitionModel, phones: &[i32]) -> Arc<[bool]> {
+    let phones: HashSet<i32> = phones.iter().copied().collect();
+    std::iter::once(false).chain(known(model).map(|transition| phones.contains(&transition.phone))).collect()
 }
 
 fn read_text(folder: &OnlineFolder, part: Part) -> Result<String, Error> {

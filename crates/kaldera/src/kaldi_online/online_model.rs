@@ -151,8 +151,6 @@ pub struct OnlineModel {
     pub(super) cmvn: Option<OnlineCmvn>,
     pub(super) ivector: Option<Arc<IvectorFrontEnd>>,
     pub(super) network: Arc<LoopedNetwork>,
-    /// Subtracted from each row of the output.
-    pub(super) log_priors: Vec<f32>,
 }
 
 impl OnlineModel {
@@ -186,7 +184,7 @@ impl OnlineModel {
             }
         }
         let features = Features::open(&folder, decoder.config().feature_type.as_deref(), options)?;
-        let (network, log_priors) = open_network(&folder, decoder.config())?;
+        let network = open_network(&folder, decoder.config())?;
         let cmvn = match folder.find_part(Part::GlobalCmvn) {
             Some(_) => {
                 let stats: Matrix<f64> = kaldi_io::read_object(&folder.require(Part::GlobalCmvn)?)?;
@@ -209,15 +207,7 @@ impl OnlineModel {
                 return Err(Error::ModelFile { path: folder.path(Part::IvectorExtractor), reason });
             }
         };
-        let model = Self {
-            folder,
-            decoder: Arc::new(decoder),
-            features,
-            cmvn,
-            ivector,
-            network: Arc::new(network),
-            log_priors,
-        };
+        let model = Self { folder, decoder: Arc::new(decoder), features, cmvn, ivector, network: Arc::new(network) };
         model.check()?;
         Ok(model)
     }
@@ -241,9 +231,6 @@ impl OnlineModel {
             let reason =
                 format!("the network has {columns} columns of output, but the transition model names {pdfs} pdfs");
             return Err(Error::ModelFile { path: self.folder.path(Part::AcousticModel), reason });
-        }
-        if !self.log_priors.is_empty() {
-            fits("priors", columns, self.log_priors.len())?;
         }
         let shift = self.features.frame_options().frame_shift_ms;
         if shift != FRAME_SHIFT_MS {
@@ -293,8 +280,8 @@ impl OnlineModel {
     }
 }
 
-/// Reads the network, and the logarithms of its priors, which most networks do not have.
-fn open_network(folder: &OnlineFolder, config: &DecodingConfig) -> Result<(LoopedNetwork, Vec<f32>), Error> {
+/// Reads the network and its priors.
+fn open_network(folder: &OnlineFolder, config: &DecodingConfig) -> Result<LoopedNetwork, Error> {
     let path = folder.require(Part::AcousticModel)?;
     let wrong = |reason: String| Error::ModelFile { path: path.clone().into(), reason };
     let mut input = Input::open(&path)?;
@@ -304,7 +291,6 @@ fn open_network(folder: &OnlineFolder, config: &DecodingConfig) -> Result<(Loope
         .with_frames_per_chunk(config.frames_per_chunk)
         .with_frame_subsampling_factor(config.frame_subsampling_factor)
         .with_extra_left_context_initial(config.extra_left_context_initial);
-    let log_priors = model.priors().iter().map(|prior| prior.ln()).collect();
-    let network = LoopedNetwork::new(model.nnet(), &options).map_err(|error| wrong(error.to_string()))?;
-    Ok((network, log_priors))
+    let network = LoopedNetwork::new(model.nnet(), &options).and_then(|network| network.with_priors(model.priors()));
+    network.map_err(|error| wrong(error.to_string()))
 }

@@ -126,13 +126,7 @@ impl Pipeline {
             }
             LoopedNetwork::advance(&model.network, &mut [&mut self.network], &[&self.current])?;
             let rows = self.network.take_output();
-            let begin = out.len();
             out.extend(rows.rows().flatten());
-            if !model.log_priors.is_empty() {
-                for row in out[begin..].chunks_mut(model.log_priors.len()) {
-                    row.iter_mut().zip(&model.log_priors).for_each(|(score, prior)| *score -= prior);
-                }
-            }
         }
         Ok(())
     }

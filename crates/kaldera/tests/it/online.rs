@@ -235,7 +235,7 @@ fn a_configuration_is_followed_or_refused() {
     fs::write(file("final.mdl"), network.replace("<Priors> [ ]", "<Priors> [ 0.5 0.5 ]")).unwrap();
     fs::write(file("conf/fbank.conf"), "--sample-frequency=8000\n--num-mel-bins=4\n").unwrap();
     let error = open("--feature-type=fbank\n").unwrap_err().to_string();
-    assert!(error.contains("the network needs 3 priors, but there are 2"), "{error}");
+    assert!(error.contains("there are 2 priors, and the output has 3 columns"), "{error}");
 }
 
 #[test]
