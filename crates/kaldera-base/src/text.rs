@@ -24,7 +24,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
     (1..).zip(without_mark(text).lines())
 }
 
-/// A number as C's `%.{digits}g` prints it, with at least one digit; with six, as streams of C++ do.
+/// A number as C's `%.{digits}g` prints it, with at least one digit; with six, as streams of C++.
 ///
 /// ```
 /// use kaldera_base::text::general;

@@ -34,8 +34,8 @@ impl Model {
 }
 
 impl Model {
-    /// Returns the model with a grammar of phrases in place of its own. Words that it lacks are left
-    /// out with a warning, and so are all phrases if its grammar is fixed, as Vosk does.
+    /// Returns the model with a grammar of phrases in place of its own. Words that it lacks are
+    /// left out with a warning, and so are all phrases if its grammar is fixed, as in Vosk.
     pub(crate) fn with_phrases(&self, phrases: Vec<String>) -> Result<Self, kaldera::Error> {
         let Some((recognizer, unknown)) = self.recognizer.with_phrases(phrases)? else {
             tracing::warn!(model = &*self.name, "phrase_list is not used: the grammar of the model is fixed");

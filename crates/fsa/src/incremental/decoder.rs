@@ -238,8 +238,8 @@ impl IncrementalDecoder {
     /// is possible.
     ///
     /// # Errors
-    /// [`Error::Size`] for another number of frames; [`Error::Limit`]; [`Error::OutOfRange`] for words
-    /// of 100,000,000 or more; errors of the graph.
+    /// [`Error::Size`] for another number of frames; [`Error::Limit`]; [`Error::OutOfRange`] for
+    /// words of 100,000,000 or more; errors of the graph.
     #[doc(alias = "GetLattice")]
     pub fn lattice<G: SearchGraph>(
         &mut self,

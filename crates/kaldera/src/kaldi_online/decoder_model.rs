@@ -169,8 +169,8 @@ impl DecoderModel {
     /// phrases that the model lacks; `None` if the graph is whole and its grammar is fixed.
     ///
     /// # Errors
-    /// [`Error::Fsa`] for options without sense. Phrases without any known word are none: no word is
-    /// found then.
+    /// [`Error::Fsa`] for options without sense. Phrases without any known word are no error: no
+    /// word is found then.
     pub fn phrase_decoder<'a>(
         self: &Arc<Self>,
         phrases: impl IntoIterator<Item = &'a str>,
