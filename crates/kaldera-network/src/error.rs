@@ -14,6 +14,9 @@ pub enum Error {
         /// The defect.
         source: Box<Error>,
     },
+    /// A stream that is given to another network than its own.
+    #[error("a stream is of another network")]
+    OtherNetwork,
     /// A network without layers.
     #[error("a network needs at least one layer")]
     NoLayers,

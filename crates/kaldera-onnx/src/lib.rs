@@ -46,6 +46,7 @@ mod predictor;
 mod session;
 mod states;
 mod stream;
+mod together;
 
 pub use contents::weight_files;
 pub use decoder_joint::OnnxDecoderJoint;

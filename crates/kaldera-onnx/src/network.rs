@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use kaldera_base::math::log_softmax;
 use kaldera_base::setters;
-use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
+use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream, streams_of};
 
 use crate::cif::{Cif, UPSAMPLING};
 use crate::description::Description;
@@ -13,7 +14,8 @@ use crate::error::Error;
 use crate::layout::{Inputs, Layout, Outputs};
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::{Chunk, State};
-use crate::stream::{Carried, ChunkStream, usual_tail};
+use crate::stream::{Carried, ChunkStream, Chunks, usual_tail};
+use crate::together::{MAX_TOGETHER, are_close, divide, join};
 
 /// Settings that the file of a network may leave open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,6 +88,7 @@ pub struct OnnxNetwork {
     is_encoder: bool,
     prompt_rows: usize,
     cif: Option<Cif>,
+    max_streams: usize,
     /// Rows after the rows of an utterance; none without states.
     tail: Vec<f32>,
 }
@@ -145,6 +148,7 @@ impl OnnxNetwork {
             is_encoder,
             prompt_rows,
             cif,
+            max_streams: 1,
             tail,
         };
         network.measure(options.subsampling)?;
@@ -199,6 +203,7 @@ impl OnnxNetwork {
                 return Err(Error::Trial { rows, reason });
             }
             self.subsampling = subsampling.unwrap_or((shift + frames / 2) / frames);
+            self.max_streams = if self.runs_together() { MAX_TOGETHER } else { 1 };
             return Ok(());
         }
         let (short, long) = if self.inputs.layout.takes_samples() { (16_000, 32_000) } else { (104, 208) };
@@ -224,8 +229,7 @@ impl OnnxNetwork {
 
     /// Returns the number of frames for an utterance of `rows` rows; sets the number of tokens.
     fn frames_of(&mut self, rows: usize) -> Result<usize, Error> {
-        // Not silence, whose logarithms may be infinite.
-        let values = (0..rows * self.width).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect();
+        let values = trial(rows * self.width);
         let mut carried = self.first_carried();
         let run = self.run(values, rows, Some(&mut carried)).and_then(|(scores, num_outputs)| match num_outputs {
             0 => Err("there are no scores".to_owned()),
@@ -248,7 +252,11 @@ impl OnnxNetwork {
         rows: usize,
         carried: Option<&mut Carried>,
     ) -> Result<Vec<f32>, String> {
-        let (mut scores, columns) = self.run(values, rows, carried)?;
+        self.checked(self.run(values, rows, carried)?)
+    }
+
+    /// Returns rows of scores as log-probabilities, or the rows of an encoder.
+    fn checked(&self, (mut scores, columns): (Vec<f32>, usize)) -> Result<Vec<f32>, String> {
         if columns != self.num_outputs {
             let expected = self.num_outputs;
             return Err(format!("{columns} values a row of the result, and in the trial run there were {expected}"));
@@ -265,6 +273,18 @@ impl OnnxNetwork {
 
     /// Returns the scores of an utterance or chunk, row by row, and the number of scores per row.
     fn run(&self, values: Vec<f32>, rows: usize, carried: Option<&mut Carried>) -> Result<(Vec<f32>, usize), String> {
+        let inputs = self.inputs_of(values, rows, carried.as_deref())?;
+        let results = self.session.run(inputs, &self.wanted(carried.is_some()))?;
+        self.scores_of(results, rows, carried)
+    }
+
+    /// Returns the inputs of a run.
+    fn inputs_of(
+        &self,
+        values: Vec<f32>,
+        rows: usize,
+        carried: Option<&Carried>,
+    ) -> Result<Vec<(usize, Tensor)>, String> {
         let integer = |value: usize| {
             let value = i64::try_from(value).map_err(|_| format!("{value} rows are too many"))?;
             Ok::<_, String>(Tensor::Integer(vec![1], vec![value]))
@@ -282,14 +302,9 @@ impl OnnxNetwork {
         }
         inputs.extend(self.inputs.mask.map(|mask| (mask, Tensor::Integer(vec![1, rows], vec![1; rows]))));
         inputs.extend(self.inputs.constants.iter().cloned());
-        let lengths = self.outputs.lengths.filter(|_| self.cif.is_none());
-        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(lengths).collect();
-        wanted.extend(self.cif.map(|cif| cif.peaks));
-        if let Some(carried) = &carried {
-            inputs.extend(
-                self.inputs.states.iter().zip(&carried.values).map(|(state, value)| (state.input, value.clone())),
-            );
-            wanted.extend(self.inputs.states.iter().map(|state| state.output));
+        if let Some(carried) = carried {
+            let states = self.inputs.states.iter().zip(&carried.values);
+            inputs.extend(states.map(|(state, value)| (state.input, value.clone())));
             if let Some(processed) = self.inputs.processed {
                 inputs.push((processed, integer(carried.frames)?));
             }
@@ -297,10 +312,35 @@ impl OnnxNetwork {
                 inputs.extend(cache.tensors(carried.frames)?);
             }
         }
-        let mut results = self.session.run(inputs, &wanted)?.into_iter();
+        Ok(inputs)
+    }
+
+    /// Returns the output of lengths, if it counts frames of scores.
+    fn lengths(&self) -> Option<usize> {
+        self.outputs.lengths.filter(|_| self.cif.is_none())
+    }
+
+    /// Returns the outputs that a run computes.
+    fn wanted(&self, with_states: bool) -> Vec<usize> {
+        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.lengths()).collect();
+        wanted.extend(self.cif.map(|cif| cif.peaks));
+        if with_states {
+            wanted.extend(self.inputs.states.iter().map(|state| state.output));
+        }
+        wanted
+    }
+
+    /// Returns the scores in the outputs of a run, and the number of scores per row.
+    fn scores_of(
+        &self,
+        results: Vec<Tensor>,
+        rows: usize,
+        carried: Option<&mut Carried>,
+    ) -> Result<(Vec<f32>, usize), String> {
+        let mut results = results.into_iter();
         let by_column = self.is_encoder && matches!(self.inputs.layout, Layout::Columns { .. });
         let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?, by_column)?;
-        if let Some(length) = lengths.and_then(|_| results.next()) {
+        if let Some(length) = self.lengths().and_then(|_| results.next()) {
             let valid = match &length {
                 Tensor::Integer(_, lengths) if lengths.len() == 1 => usize::try_from(lengths[0]).ok(),
                 _ => None,
@@ -326,6 +366,73 @@ impl OnnxNetwork {
         }
         Ok((scores, columns))
     }
+
+    /// Returns the rows of the result for a chunk of each of several utterances, in one run.
+    pub(crate) fn rows_of_chunks(&self, chunks: Vec<(Vec<f32>, &mut Carried)>) -> Vec<Result<Vec<f32>, String>> {
+        let rows = self.inputs.chunk.map_or(0, |chunk| chunk.rows);
+        if chunks.len() <= 1 {
+            let run = |(values, carried)| self.rows_of(values, rows, Some(carried));
+            return chunks.into_iter().map(run).collect();
+        }
+        let (values, carried): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
+        match self.run_together(values, rows, &carried) {
+            Ok(results) => {
+                let of_one = |(results, carried)| self.checked(self.scores_of(results, rows, Some(carried))?);
+                results.into_iter().zip(carried).map(of_one).collect()
+            }
+            Err(reason) => carried.iter().map(|_| Err(reason.clone())).collect(),
+        }
+    }
+
+    /// Computes the outputs of each of several chunks in one run.
+    fn run_together(
+        &self,
+        values: Vec<Vec<f32>>,
+        rows: usize,
+        carried: &[&mut Carried],
+    ) -> Result<Vec<Vec<Tensor>>, String> {
+        let count = values.len();
+        let all = values.into_iter().zip(carried).map(|(values, carried)| self.inputs_of(values, rows, Some(carried)));
+        let mut all = all.map(|inputs| Ok(inputs?.into_iter())).collect::<Result<Vec<_>, String>>()?;
+        let mut inputs = vec![];
+        loop {
+            let (numbers, tensors): (Vec<_>, Vec<_>) = all.iter_mut().filter_map(Iterator::next).unzip();
+            let Some(&number) = numbers.first() else { break };
+            let axis = self.inputs.states.iter().find(|state| state.input == number).map_or(Some(0), |s| s.utterances);
+            inputs.push((number, join(tensors, axis.unwrap_or(0))?));
+        }
+        let wanted = self.wanted(true);
+        let mut divided: Vec<Vec<Tensor>> = vec![vec![]; count];
+        for (tensor, number) in self.session.run(inputs, &wanted)?.iter().zip(&wanted) {
+            let state = self.inputs.states.iter().find(|state| state.output == *number);
+            let axis = state.map_or(Some(0), |state| state.utterances).unwrap_or(0);
+            divided.iter_mut().zip(divide(tensor, axis, count)?).for_each(|(own, part)| own.push(part));
+        }
+        Ok(divided)
+    }
+
+    /// Returns `true` if two chunks in one run have the results that they have in a run of each.
+    fn runs_together(&self) -> bool {
+        let Some(chunk) = self.inputs.chunk else { return false };
+        if !self.inputs.states.iter().all(|state| state.utterances.is_some()) {
+            return false;
+        }
+        let values = [trial(chunk.rows * self.width), trial(chunk.rows * self.width).into_iter().map(|x| -x).collect()];
+        let [mut alone, mut together] = [(); 2].map(|()| [self.first_carried(), self.first_carried()]);
+        // The second run of each has a state that is not zero.
+        (0..2).all(|_| {
+            let runs = values.clone().into_iter().zip(&mut alone);
+            let expected: Vec<_> =
+                runs.map(|(values, carried)| self.rows_of(values, chunk.rows, Some(carried))).collect();
+            let found = self.rows_of_chunks(values.clone().into_iter().zip(&mut together).collect());
+            expected.iter().zip(&found).all(|pair| matches!(pair, (Ok(a), Ok(b)) if are_close(a, b)))
+        })
+    }
+}
+
+/// Returns values for a trial run. They are not silence, whose logarithms may be infinite.
+fn trial(len: usize) -> Vec<f32> {
+    (0..len).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect()
 }
 
 /// Returns T, V, and the scores, row by row, from the shape `[1, T, V]`, `[T, V]` or `[T, 1, V]`,
@@ -387,7 +494,7 @@ impl Network for OnnxNetwork {
                 return Err(wrong(format!("row {}: {} is not finite", at / self.width, own[at])));
             }
             let mut found = match self.inputs.chunk {
-                Some(chunk) => ChunkStream::new(self, chunk).finish(own).map_err(|error| match error {
+                Some(chunk) => Chunks::new(self, chunk).whole(self, own).map_err(|error| match error {
                     NetworkError::Runtime { reason, .. } => wrong(reason),
                     error => error,
                 })?,
@@ -400,10 +507,22 @@ impl Network for OnnxNetwork {
         Ok(LodTensor::from_vec([lod.num_rows().unwrap_or(0), self.num_outputs], values, lod)?)
     }
 
-    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, NetworkError> {
+    fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, NetworkError> {
         match self.inputs.chunk {
             Some(chunk) => Ok(Box::new(ChunkStream::new(self, chunk))),
             None => Err(NetworkError::NoStream { because: "an ONNX file without a state looks at all of it" }),
+        }
+    }
+
+    fn max_streams(&self) -> usize {
+        self.max_streams
+    }
+
+    fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, NetworkError>> {
+        let count = streams.len();
+        match streams_of(streams) {
+            Ok(own) => ChunkStream::accept_all(self, own),
+            Err(error) => vec![Err(error); count],
         }
     }
 }

@@ -10,7 +10,7 @@ use kaldera::recognizer::{LiveRecognizer, LiveUpdate};
 
 use crate::metrics::{Metrics, Result as Kind};
 use crate::models::Model;
-use crate::schedule::{Panicked, Pool, Turn};
+use crate::schedule::{Accepted, Panicked, Pool, Turn};
 use crate::state::{Permit, State};
 
 /// Maximum rate of samples, in Hz.
@@ -143,29 +143,19 @@ impl Session {
 
     async fn accept_samples(&mut self, samples: WaveSamples) -> Result<LiveUpdate, SessionError> {
         let arrived = Instant::now();
-        let (live, recognizer, rules) = (self.live.take(), self.model.recognizer.clone(), self.rules.clone());
-        let (channels, samp_freq) = (self.format.num_channels(), self.format.samp_freq());
-        let seconds = (samples.len() / channels) as f64 / f64::from(samp_freq);
-        let accept = move || {
-            let begin = Instant::now();
-            let mut live = match live {
-                Some(live) => live,
-                None => {
-                    let live = LiveRecognizer::new(recognizer, samp_freq)?;
-                    Box::new(if let Some(rules) = rules { live.with_rules(rules) } else { live })
-                }
-            };
-            let samples: Samples<'_> = match &samples {
-                WaveSamples::I16(samples) => samples.into(),
-                WaveSamples::F32(samples) => samples.into(),
-            };
-            let update = match channels {
-                1 => live.accept(samples)?,
-                _ => live.accept(&Interleaved::new(samples, channels)?.mean())?,
-            };
-            Ok::<_, kaldera::Error>((live, update, begin.elapsed()))
+        let live = match self.live.take() {
+            Some(live) => live,
+            None => self.begin(arrived).await?,
         };
-        let (live, update, compute) = self.pool.run(Turn::Live(arrived), accept).await??;
+        let channels = self.format.num_channels();
+        let seconds = (samples.len() / channels) as f64 / f64::from(self.format.samp_freq());
+        let mono = match &samples {
+            _ if channels == 1 => samples,
+            WaveSamples::I16(samples) => WaveSamples::F32(mean(samples, channels)?),
+            WaveSamples::F32(samples) => WaveSamples::F32(mean(samples, channels)?),
+        };
+        let Accepted { live, update, compute } = self.pool.accept(arrived, live, mono).await?;
+        let update = update?;
         self.live = Some(live);
         self.metrics.add_audio(Kind::Partial, seconds, compute);
         if !update.ended.is_empty() {
@@ -174,6 +164,17 @@ impl Session {
             self.tell(Kind::Partial, arrived.elapsed(), &[]);
         }
         Ok(update)
+    }
+
+    /// Begins to recognise speech.
+    async fn begin(&mut self, arrived: Instant) -> Result<Box<LiveRecognizer>, SessionError> {
+        let (recognizer, rules) = (self.model.recognizer.clone(), self.rules.clone());
+        let samp_freq = self.format.samp_freq();
+        let begin = move || {
+            let live = LiveRecognizer::new(recognizer, samp_freq)?;
+            Ok::<_, kaldera::Error>(Box::new(if let Some(rules) = rules { live.with_rules(rules) } else { live }))
+        };
+        Ok(self.pool.run(Turn::Live(arrived), begin).await??)
     }
 
     /// Ends the speech and returns its last words. Speech may follow, with times from 0 again.
@@ -194,6 +195,11 @@ impl Session {
             }
         }
     }
+}
+
+/// Returns the mean of the channels of samples.
+fn mean<'a>(samples: impl Into<Samples<'a>>, channels: usize) -> Result<Vec<f32>, kaldera::Error> {
+    Ok(Interleaved::new(samples.into(), channels)?.mean())
 }
 
 /// Returns the words of the best hypotheses of utterances.

@@ -240,7 +240,8 @@ async fn save(state: &State, mut field: Field<'_>, to: &mut SpooledTempFile) -> 
             let message = format!("the file has more than {} MB", state.options.max_upload_mb);
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message).with_param("file"));
         }
-        to.write_all(&chunk).map_err(|error| {
+        // A large file is on a disk.
+        tokio::task::block_in_place(|| to.write_all(&chunk)).map_err(|error| {
             ApiError::new(StatusCode::INSUFFICIENT_STORAGE, format!("the file cannot be kept: {error}"))
         })?;
     }
