@@ -15,7 +15,7 @@ pub enum Error {
         source: Box<Error>,
     },
     /// A stream that is given to another network than its own.
-    #[error("a stream is of another network")]
+    #[error("a stream belongs to another network: give it to the network that created it")]
     OtherNetwork,
     /// A network without layers.
     #[error("a network needs at least one layer")]

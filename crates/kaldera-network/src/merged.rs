@@ -145,10 +145,10 @@ impl Network for Merged {
 
     fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, Error>> {
         let count = streams.len();
-        let inner = match streams_of::<MergedStream>(streams) {
-            Ok(own) => own.into_iter().map(|(own, rows)| (&mut *own.stream, rows)),
-            Err(error) => return vec![Err(error); count],
-        };
+        let own = streams_of::<MergedStream>(streams);
+        let own = own.ok().filter(|all| all.iter().all(|(own, _)| std::ptr::eq(&raw const *own.merged, self)));
+        let Some(own) = own else { return vec![Err(Error::OtherNetwork); count] };
+        let inner = own.into_iter().map(|(own, rows)| (&mut *own.stream, rows));
         let found = self.network.accept_all(&mut inner.collect::<Vec<_>>());
         found.into_iter().map(|rows| self.merge.rows("", &rows?)).collect()
     }
@@ -163,6 +163,10 @@ struct MergedStream {
 impl NetworkStream for MergedStream {
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
         self.merged.merge.rows("", &self.stream.accept(rows)?)
+    }
+
+    fn rows_before_result(&self) -> usize {
+        self.stream.rows_before_result()
     }
 
     fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {

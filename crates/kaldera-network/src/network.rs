@@ -106,11 +106,12 @@ pub trait Network: fmt::Debug + Send + Sync {
     }
 
     /// Takes more rows of each of these streams of the network, in passes over up to
-    /// [`max_streams`](Self::max_streams) of them. The other streams change a result at most by
-    /// rounding.
+    /// [`max_streams`](Self::max_streams) of them. There is a result for each stream, in their
+    /// order; the other streams change it at most by rounding.
     ///
     /// # Errors
-    /// For each stream as [`NetworkStream::accept`], and [`Error::OtherNetwork`].
+    /// For each stream as [`NetworkStream::accept`]; [`Error::OtherNetwork`] from a network with
+    /// passes.
     fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, Error>> {
         streams.iter_mut().map(|(stream, rows)| stream.accept(rows)).collect()
     }
@@ -130,11 +131,17 @@ pub fn streams_of<'s, 'r, S: NetworkStream>(
 /// An utterance whose rows come in chunks, and the state of a network within it.
 pub trait NetworkStream: Any + fmt::Debug + Send {
     /// Takes more rows, and returns the rows of the result that are complete, row by row; perhaps
-    /// none.
+    /// none. After an error of the network the stream lacks rows.
     ///
     /// # Errors
     /// [`Error::Rows`] for values that are not whole rows, and the errors of the network.
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error>;
+
+    /// Returns the number of rows, at least 1, that must come before [`accept`](Self::accept) has
+    /// more of the result.
+    fn rows_before_result(&self) -> usize {
+        1
+    }
 
     /// Takes the last rows, and returns the remaining rows of the result. It resets the stream to
     /// its start.

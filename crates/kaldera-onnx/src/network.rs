@@ -15,7 +15,7 @@ use crate::layout::{Inputs, Layout, Outputs};
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::{Chunk, State};
 use crate::stream::{Carried, ChunkStream, Chunks, usual_tail};
-use crate::together::{MAX_TOGETHER, are_close, divide, join};
+use crate::together::{MAX_TOGETHER, are_close, are_close_tensors, divide, join};
 
 /// Settings that the file of a network may leave open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,7 +66,8 @@ impl OnnxOptions {
 ///
 /// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]`, `[N, 1, T]` or, as integers,
 /// `[N, T, 1]`, with or without lengths `[N]`, and gives scores `[N, T, V]`, with or without
-/// lengths. Each utterance has its own run, because exported networks treat padding differently.
+/// lengths. Each utterance of a batch has its own run, because exported networks treat padding
+/// differently.
 /// Each row of scores is normalised to log-probabilities: log-softmax changes rows that already are
 /// log-probabilities only by rounding.
 ///
@@ -106,9 +107,11 @@ impl fmt::Debug for OnnxNetwork {
 const MAX_WIDTH: usize = 1 << 16;
 
 impl OnnxNetwork {
-    /// Opens a file, and runs its network over about a second, or over one chunk if it has states,
-    /// so that a network that the runtime cannot run is an error here. Without states and
-    /// [`subsampling`](OnnxOptions::subsampling) there is another run over two seconds.
+    /// Opens a file, and runs its network over about a second, or over a chunk if it has states, so
+    /// that a network that the runtime cannot run is an error here. Without states and
+    /// [`subsampling`](OnnxOptions::subsampling) there is another run over two seconds; with states
+    /// there are runs over chunks of several utterances at once, which tell whether streams may run
+    /// together.
     ///
     /// # Errors
     /// All of [`Error`].
@@ -367,65 +370,69 @@ impl OnnxNetwork {
         Ok((scores, columns))
     }
 
-    /// Returns the rows of the result for a chunk of each of several utterances, in one run.
+    /// Returns the rows of the result for a chunk of each utterance; of several, in one run.
     pub(crate) fn rows_of_chunks(&self, chunks: Vec<(Vec<f32>, &mut Carried)>) -> Vec<Result<Vec<f32>, String>> {
         let rows = self.inputs.chunk.map_or(0, |chunk| chunk.rows);
-        if chunks.len() <= 1 {
-            let run = |(values, carried)| self.rows_of(values, rows, Some(carried));
-            return chunks.into_iter().map(run).collect();
-        }
-        let (values, carried): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
-        match self.run_together(values, rows, &carried) {
-            Ok(results) => {
-                let of_one = |(results, carried)| self.checked(self.scores_of(results, rows, Some(carried))?);
-                results.into_iter().zip(carried).map(of_one).collect()
+        // After an error each utterance has a run of its own: it may be the error of another one.
+        let together = if chunks.len() > 1 { self.run_together(&chunks, rows).ok() } else { None };
+        match together {
+            Some(results) => {
+                let of_one = |(results, (_, carried))| self.checked(self.scores_of(results, rows, Some(carried))?);
+                results.into_iter().zip(chunks).map(of_one).collect()
             }
-            Err(reason) => carried.iter().map(|_| Err(reason.clone())).collect(),
+            None => chunks.into_iter().map(|(values, carried)| self.rows_of(values, rows, Some(carried))).collect(),
         }
     }
 
-    /// Computes the outputs of each of several chunks in one run.
-    fn run_together(
-        &self,
-        values: Vec<Vec<f32>>,
-        rows: usize,
-        carried: &[&mut Carried],
-    ) -> Result<Vec<Vec<Tensor>>, String> {
-        let count = values.len();
-        let all = values.into_iter().zip(carried).map(|(values, carried)| self.inputs_of(values, rows, Some(carried)));
-        let mut all = all.map(|inputs| Ok(inputs?.into_iter())).collect::<Result<Vec<_>, String>>()?;
+    /// Returns the outputs for a chunk of each utterance, which are computed in one run.
+    fn run_together(&self, chunks: &[(Vec<f32>, &mut Carried)], rows: usize) -> Result<Vec<Vec<Tensor>>, String> {
+        let mut all = vec![];
+        for (values, carried) in chunks {
+            all.push(self.inputs_of(values.clone(), rows, Some(carried))?.into_iter());
+        }
+        let axis = |is_own: &dyn Fn(&State) -> bool| {
+            self.inputs.states.iter().find(|state| is_own(state)).and_then(|state| state.utterances).unwrap_or(0)
+        };
         let mut inputs = vec![];
         loop {
             let (numbers, tensors): (Vec<_>, Vec<_>) = all.iter_mut().filter_map(Iterator::next).unzip();
             let Some(&number) = numbers.first() else { break };
-            let axis = self.inputs.states.iter().find(|state| state.input == number).map_or(Some(0), |s| s.utterances);
-            inputs.push((number, join(tensors, axis.unwrap_or(0))?));
+            inputs.push((number, join(tensors, axis(&|state| state.input == number))?));
         }
         let wanted = self.wanted(true);
-        let mut divided: Vec<Vec<Tensor>> = vec![vec![]; count];
-        for (tensor, number) in self.session.run(inputs, &wanted)?.iter().zip(&wanted) {
-            let state = self.inputs.states.iter().find(|state| state.output == *number);
-            let axis = state.map_or(Some(0), |state| state.utterances).unwrap_or(0);
-            divided.iter_mut().zip(divide(tensor, axis, count)?).for_each(|(own, part)| own.push(part));
+        let mut outputs = vec![vec![]; chunks.len()];
+        for (tensor, &number) in self.session.run(inputs, &wanted)?.iter().zip(&wanted) {
+            let parts = divide(tensor, axis(&|state| state.output == number), chunks.len())?;
+            outputs.iter_mut().zip(parts).for_each(|(own, part): (&mut Vec<_>, _)| own.push(part));
         }
-        Ok(divided)
+        Ok(outputs)
     }
 
-    /// Returns `true` if two chunks in one run have the results that they have in a run of each.
+    /// Returns `true` if chunks of several utterances in one run have the results of single runs.
     fn runs_together(&self) -> bool {
         let Some(chunk) = self.inputs.chunk else { return false };
-        if !self.inputs.states.iter().all(|state| state.utterances.is_some()) {
+        if self.inputs.states.iter().any(|state| state.utterances.is_none()) {
             return false;
         }
-        let values = [trial(chunk.rows * self.width), trial(chunk.rows * self.width).into_iter().map(|x| -x).collect()];
-        let [mut alone, mut together] = [(); 2].map(|()| [self.first_carried(), self.first_carried()]);
-        // The second run of each has a state that is not zero.
-        (0..2).all(|_| {
-            let runs = values.clone().into_iter().zip(&mut alone);
-            let expected: Vec<_> =
-                runs.map(|(values, carried)| self.rows_of(values, chunk.rows, Some(carried))).collect();
-            let found = self.rows_of_chunks(values.clone().into_iter().zip(&mut together).collect());
-            expected.iter().zip(&found).all(|pair| matches!(pair, (Ok(a), Ok(b)) if are_close(a, b)))
+        // Of other ranges, as a quantization of the whole run takes the range of all.
+        let scales = [1.0, if self.inputs.layout.takes_samples() { -1.5 } else { -50.0 }, 0.5];
+        let values =
+            scales.map(|scale| trial(chunk.rows * self.width).into_iter().map(|x| scale * x).collect::<Vec<f32>>());
+        let single =
+            |number: usize, carried: &mut Carried| self.rows_of(values[number].clone(), chunk.rows, Some(carried));
+        let mut expected = scales.map(|_| self.first_carried());
+        // The first utterance is a chunk ahead, so that counters differ.
+        if single(0, &mut expected[0]).is_err() {
+            return false;
+        }
+        let mut found = expected.clone();
+        let chunks = values.iter().cloned().zip(&mut found).collect::<Vec<_>>();
+        let Ok(outputs) = self.run_together(&chunks, chunk.rows) else { return false };
+        let mut all = outputs.into_iter().zip(expected.iter_mut().zip(&mut found)).enumerate();
+        all.all(|(number, (outputs, (expected, found)))| {
+            let scores = self.scores_of(outputs, chunk.rows, Some(found)).and_then(|scores| self.checked(scores));
+            matches!((single(number, expected), scores), (Ok(a), Ok(b)) if are_close(&a, &b))
+                && expected.values.iter().zip(&found.values).all(|(a, b)| are_close_tensors(a, b))
         })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn usual_tail(layout: Layout, width: usize) -> Vec<f32> {
 }
 
 /// The state that a network carries from one chunk to the next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Carried {
     /// By state.
     pub(crate) values: Vec<Tensor>,
@@ -39,7 +39,7 @@ pub(crate) struct Carried {
 #[derive(Debug)]
 pub(crate) struct Chunks {
     chunk: Chunk,
-    /// Rows whose chunks have not run, after `done` values of others.
+    /// Rows whose chunks have not run, after `done` values of chunks that have run.
     rows: Vec<f32>,
     done: usize,
     /// Number of the first row of the next chunk.
@@ -100,8 +100,8 @@ impl Chunks {
     }
 }
 
-/// Runs all complete chunks, those of several utterances at once where the network can. An error is
-/// of one utterance.
+/// Runs all complete chunks, of several utterances at once if the network can. An error is of one
+/// utterance.
 fn run(network: &OnnxNetwork, all: &mut [&mut Chunks]) -> Vec<Result<Vec<f32>, NetworkError>> {
     let mut results: Vec<_> = all.iter().map(|_| Ok(vec![])).collect();
     loop {
@@ -116,12 +116,10 @@ fn run(network: &OnnxNetwork, all: &mut [&mut Chunks]) -> Vec<Result<Vec<f32>, N
             let runs = group.iter_mut().map(|(rows, chunks, _)| (std::mem::take(rows), &mut chunks.carried));
             let found = network.rows_of_chunks(runs.collect());
             for ((_, chunks, result), found) in group.iter_mut().zip(found) {
+                let found = found.map_err(|reason| refused(format!("the chunk at row {}: {reason}", chunks.first)));
                 match (found, &mut **result) {
                     (Ok(mut rows), Ok(all)) => all.append(&mut rows),
-                    (Ok(_), Err(_)) => {}
-                    (Err(reason), result) => {
-                        *result = Err(refused(format!("the chunk at row {}: {reason}", chunks.first)));
-                    }
+                    (found, result) => *result = found,
                 }
                 chunks.first += chunks.chunk.shift;
             }
@@ -171,9 +169,13 @@ impl NetworkStream for ChunkStream {
         self.chunks.run(&self.network)
     }
 
+    fn rows_before_result(&self) -> usize {
+        let Chunks { chunk, rows, done, .. } = &self.chunks;
+        chunk.rows.saturating_sub((rows.len() - done) / self.network.width()).max(1)
+    }
+
     fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, NetworkError> {
-        self.chunks.push_last(&self.network, rows)?;
         let next = Chunks::new(&self.network, self.chunks.chunk);
-        std::mem::replace(&mut self.chunks, next).run(&self.network)
+        std::mem::replace(&mut self.chunks, next).whole(&self.network, rows)
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::session::Tensor;
 
-/// Maximum number of utterances of a run. More hardly make a run of a zipformer faster, for each,
-/// and all of them wait for its end.
+/// Maximum number of utterances of a run. All of them wait for its end, and a larger run takes
+/// hardly less time for each.
 pub(crate) const MAX_TOGETHER: usize = 8;
 
-/// Maximum difference that other utterances of a run make, for each 1 of a value or of its absolute
-/// value: the square root of single precision's epsilon. Other sizes of matrices have other orders
-/// of sums. A network whose products depend on the whole run, such as one with dynamic
-/// quantization, differs by far more.
+/// Maximum difference that the other utterances of a run may make, as a part of 1 plus the absolute
+/// value: the square root of single precision's epsilon. Products of other sizes sum in another
+/// order. A network whose products depend on the whole run, such as one with dynamic quantization,
+/// differs by far more.
 const TOLERANCE: f32 = 3.5e-4;
 
 /// Joins tensors of one shape, whose size along `axis` is 1, along this axis.
@@ -58,13 +58,19 @@ pub(crate) fn divide(tensor: &Tensor, axis: usize, count: usize) -> Result<Vec<T
 
 /// Returns blocks of `size` values, of each part in turn.
 fn interleave<T: Copy>(parts: &[&[T]], size: usize) -> Vec<T> {
-    let blocks = parts.first().map_or(0, |part| part.len() / size.max(1));
-    (0..blocks).flat_map(|block| parts.iter().flat_map(move |part| &part[block * size..][..size]).copied()).collect()
+    let mut all = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+    for block in 0..parts.first().map_or(0, |part| part.len() / size.max(1)) {
+        parts.iter().for_each(|part| all.extend_from_slice(&part[block * size..][..size]));
+    }
+    all
 }
 
 /// Returns each `count`-th block of `size` values, beginning with block `number`.
 fn part_of<T: Copy>(values: &[T], number: usize, count: usize, size: usize) -> Vec<T> {
-    values.chunks_exact(size.max(1)).skip(number).step_by(count).flatten().copied().collect()
+    let mut part = Vec::with_capacity(values.len() / count);
+    let blocks = values.chunks_exact(size.max(1)).skip(number).step_by(count);
+    blocks.for_each(|block| part.extend_from_slice(block));
+    part
 }
 
 /// Returns `true` if values differ by rounding only.
@@ -72,12 +78,20 @@ pub(crate) fn are_close(a: &[f32], b: &[f32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a - b).abs() <= TOLERANCE * (1.0 + a.abs()))
 }
 
+/// Returns `true` if tensors differ by rounding only.
+pub(crate) fn are_close_tensors(a: &Tensor, b: &Tensor) -> bool {
+    match (a, b) {
+        (Tensor::Float(shape, a), Tensor::Float(other, b)) => shape == other && are_close(a, b),
+        (a, b) => a == b,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_what_was_joined_are_as_before() {
+    fn division_undoes_joining() {
         let axes: [&[usize]; 5] = [&[], &[0], &[1], &[3], &[2, 3]];
         for (before, after) in axes.iter().flat_map(|&before| axes.map(|after| (before, after))) {
             for count in 1..4 {
@@ -108,5 +122,7 @@ mod tests {
         assert!(are_close(&[f32::NEG_INFINITY, 100.0], &[f32::NEG_INFINITY, 100.01]));
         assert!(!are_close(&[0.0], &[f32::NEG_INFINITY]) && !are_close(&[f32::NAN], &[f32::NAN]));
         assert!(!are_close(&[1.0], &[1.01]) && !are_close(&[1.0], &[]));
+        let integer = |value| Tensor::Integer(vec![1], vec![value]);
+        assert!(are_close_tensors(&integer(1), &integer(1)) && !are_close_tensors(&integer(1), &integer(2)));
     }
 }

@@ -23,9 +23,13 @@ pub(crate) enum Turn {
     File(usize),
 }
 
+/// The longest time for which a chunk waits for others. It is short next to a run of a network, and
+/// long enough for clients whose last chunks were answered at the same time.
+const GATHER: Duration = Duration::from_millis(5);
+
 /// Threads that compute. All threads but one may work on files at the same time, so that live
-/// speech finds a thread. Chunks of live speech that wait are divided over the threads, and a
-/// network that can runs over several of them in one pass.
+/// speech finds a thread. Chunks of live speech that wait are divided over the threads, and some
+/// networks run over several of them in one pass.
 #[derive(Clone)]
 pub(crate) struct Pool {
     shared: Arc<Shared>,
@@ -69,7 +73,7 @@ struct Chunk {
 pub(crate) struct Accepted {
     pub(crate) live: Box<LiveRecognizer>,
     pub(crate) update: Result<LiveUpdate, kaldera::Error>,
-    /// Time that a thread took for it.
+    /// Its share of the time that a thread took for it and others.
     pub(crate) compute: Duration,
 }
 
@@ -215,13 +219,24 @@ impl Chunk {
 }
 
 impl Queue {
-    /// Takes the chunks that a thread accepts together with this one: a fair part of those that
-    /// wait. Most of them complete no chunk of the network.
+    /// Returns the time for which the first of the live work waits for more, so that the network
+    /// runs over them in one pass.
+    fn time_to_gather(&self) -> Option<Duration> {
+        let Reverse(Work { turn: Turn::Live(arrived), job: Job::Chunk(first), .. }) = self.live.peek()? else {
+            return None;
+        };
+        let most = if first.live.max_streams() > 1 { GATHER } else { Duration::ZERO };
+        most.checked_sub(arrived.elapsed()).filter(|rest| !rest.is_zero())
+    }
+
+    /// Takes the chunks that a thread accepts together with this one: a fair part of the queue.
     fn take_part(&mut self, first: Chunk, jobs: usize) -> Vec<Chunk> {
-        let part = if first.live.max_streams() > 1 { (1 + self.live.len()).div_ceil(jobs) } else { 1 };
+        let free = (jobs - self.running_files).max(1);
+        let part = (1 + self.live.len()).div_ceil(free).min(first.live.max_streams());
         let mut chunks = vec![first];
         while chunks.len() < part
-            && let Some(Reverse(Work { job: Job::Chunk(_), .. })) = self.live.peek()
+            && let Some(Reverse(Work { job: Job::Chunk(next), .. })) = self.live.peek()
+            && next.live.max_streams() > 1
             && let Some(Reverse(Work { job: Job::Chunk(next), .. })) = self.live.pop()
         {
             chunks.push(next);
@@ -254,6 +269,10 @@ impl Shared {
         let max_files = self.jobs.saturating_sub(1).max(1);
         let mut queue = self.lock();
         while !queue.closed {
+            if let Some(rest) = queue.time_to_gather() {
+                queue = self.changed.wait_timeout(queue, rest).unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
             let next = match queue.live.pop() {
                 None if queue.running_files < max_files => queue.files.pop(),
                 next => next,
@@ -271,6 +290,10 @@ impl Shared {
                 }
                 Job::Chunk(first) => {
                     let part = queue.take_part(first, self.jobs);
+                    // This thread may have been woken for work that it leaves.
+                    if !queue.live.is_empty() {
+                        self.changed.notify_one();
+                    }
                     drop(queue);
                     Chunk::accept_all(part);
                 }
@@ -383,9 +406,9 @@ mod tests {
     async fn run_waiting(jobs: usize, recognizer: &Arc<Recognizer>, chunks: &[i16]) -> Vec<Result<Accepted, Panicked>> {
         let pool = Pool::new(jobs).unwrap();
         let mut held = vec![];
-        for turn in [Turn::File(0), Turn::Live(Instant::now())].into_iter().skip(2 - jobs) {
+        for _ in 0..jobs {
             let (release, wait) = mpsc::channel::<()>();
-            pool.shared.push(turn, Job::Call(Box::new(move || wait.recv().unwrap())));
+            pool.shared.push(Turn::Live(Instant::now()), Job::Call(Box::new(move || wait.recv().unwrap())));
             held.push(release);
             while pool.num_waiting() > 0 {
                 thread::yield_now();
@@ -417,13 +440,16 @@ mod tests {
         let front_end = FrontEnd::new(FrontEndOptions::from_features(features)).unwrap();
         let decoder = CtcDecoder::new(Vocabulary::new(["<blk>", "a"], 0).unwrap(), CtcDecoderOptions::default());
         let recognizer = Arc::new(Recognizer::new(front_end, Passes(tell), decoder.unwrap()).unwrap());
-        for (jobs, expected) in [(1, vec![7]), (2, vec![4, 2, 1])] {
+        for (jobs, expected) in [(1, vec![3, 3, 1]), (2, vec![3, 2, 1, 1])] {
             let results = run_waiting(jobs, &recognizer, &[1; 7]).await;
             assert!(results.iter().all(|result| result.as_ref().is_ok_and(|accepted| accepted.update.is_ok())));
             assert_eq!(passes.try_iter().collect::<Vec<_>>(), expected);
         }
-        let results = run_waiting(2, &recognizer, &[1, 1, 1, 1, i16::MAX, 1, 1]).await;
-        assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, true, true, false, false, true]);
+        let results = run_waiting(1, &recognizer, &[1, 1, 1, 1, i16::MAX, 1, 1]).await;
+        assert_eq!(
+            results.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            [true, true, true, false, false, false, true]
+        );
         assert!(results[5].as_ref().is_err_and(|error| error.to_string().contains("too loud")));
     }
 

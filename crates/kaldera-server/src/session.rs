@@ -38,7 +38,7 @@ pub(crate) struct Session {
     format: WaveFormat,
     /// Rules in place of the model's.
     rules: Option<EndpointRules>,
-    /// Bytes of an incomplete frame.
+    /// Bytes of an incomplete frame, or of samples that the recogniser gets with later ones.
     rest: Vec<u8>,
     live: Option<Box<LiveRecognizer>>,
     /// Counts as a stream until it is dropped.
@@ -113,7 +113,11 @@ impl Session {
 
     /// Returns the seconds of speech since the last end.
     pub(crate) fn seconds(&self) -> f64 {
-        self.live.as_ref().map_or(0.0, |live| live.seconds())
+        self.live.as_ref().map_or(0.0, |live| live.seconds() + self.seconds_of(self.rest.len()))
+    }
+
+    fn seconds_of(&self, bytes: usize) -> f64 {
+        (bytes / self.format.bytes_of(1)) as f64 / f64::from(self.format.samp_freq())
     }
 
     /// Forgets the speech that has no final result.
@@ -122,11 +126,20 @@ impl Session {
         self.rest.clear();
     }
 
-    /// Takes bytes and returns new words. Each second of speech is a work of its own, so that other
-    /// speech has its turn in between.
+    /// Takes bytes and returns new words. Samples wait here until the network can run. Each second
+    /// of speech is a work of its own, so that other speech has its turn in between.
     pub(crate) async fn accept(&mut self, bytes: &[u8]) -> Result<LiveUpdate, SessionError> {
+        self.rest.extend_from_slice(bytes);
+        let before_output = self.live.as_ref().map_or(0.0, |live| live.seconds_before_output());
+        match self.seconds_of(self.rest.len()) > before_output {
+            true => self.flush().await,
+            false => Ok(LiveUpdate::default()),
+        }
+    }
+
+    /// Passes all samples on to the recogniser, and returns new words.
+    pub(crate) async fn flush(&mut self) -> Result<LiveUpdate, SessionError> {
         let mut all = std::mem::take(&mut self.rest);
-        all.extend_from_slice(bytes);
         self.rest = all.split_off(all.len() - all.len() % self.format.bytes_of(1));
         let mut update = LiveUpdate::default();
         for piece in all.chunks(self.format.bytes_of(self.format.samp_freq() as usize)) {
@@ -177,14 +190,16 @@ impl Session {
         Ok(self.pool.run(Turn::Live(arrived), begin).await??)
     }
 
-    /// Ends the speech and returns its last words. Speech may follow, with times from 0 again.
-    pub(crate) async fn finish(&mut self) -> Result<Option<Recognition>, SessionError> {
+    /// Ends the speech and returns its last utterances. Speech may follow, with times from 0 again.
+    pub(crate) async fn finish(&mut self) -> Result<Vec<Recognition>, SessionError> {
+        let mut ended = self.flush().await?.ended;
         let arrived = Instant::now();
         self.rest.clear();
-        let Some(live) = self.live.take() else { return Ok(None) };
+        let Some(live) = self.live.take() else { return Ok(ended) };
         let last = self.pool.run(Turn::Live(arrived), move || live.finish()).await??;
         self.tell(Kind::Final, arrived.elapsed(), last.as_slice());
-        Ok(last)
+        ended.extend(last);
+        Ok(ended)
     }
 
     fn tell(&self, kind: Kind, latency: Duration, ended: &[Recognition]) {

@@ -55,9 +55,14 @@ impl RtenSession {
             let load = || ModelOptions::with_all_ops().prepack_weights(packed).load_file(path);
             with_stack(num_nodes, || guarded(load))
         };
-        // A chunk has few rows, so that packing the weights for each run takes as long as the run.
-        let is_in_chunks = |model: &Model| State::all(&describe(model)).is_ok_and(|states| !states.is_empty());
-        let model = load(false).and_then(|model| if is_in_chunks(&model) { load(true) } else { Ok(model) });
+        // A chunk has few rows: to pack the weights for each run would take as long as the run.
+        let model = load(false).and_then(|model| match State::all(&describe(&model)) {
+            Ok(states) if !states.is_empty() => {
+                drop(model);
+                load(true)
+            }
+            _ => Ok(model),
+        });
         let model = model.map_err(|mut reason| {
             if !weights.iter().all(|file| is_read(path, file)) {
                 reason = format!("{reason}; {REMEDY}");

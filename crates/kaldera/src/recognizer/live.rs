@@ -110,6 +110,15 @@ impl LiveRecognizer {
         }
     }
 
+    /// Returns the seconds of audio that must come before the network has more of its output. Until
+    /// then results stay as they are, so that a server can wait for these samples.
+    pub fn seconds_before_output(&self) -> f64 {
+        match &self.running {
+            Running::Stages(live) => live.seconds_before_output(),
+            Running::Online(_) => 0.0,
+        }
+    }
+
     /// Returns the maximum number of streams that the network runs over in one pass, in
     /// [`accept_all`](Self::accept_all).
     pub fn max_streams(&self) -> usize {
@@ -128,9 +137,9 @@ impl LiveRecognizer {
         Self::accept_all(&mut [(self, samples.into())]).pop().unwrap_or_else(|| Ok(LiveUpdate::default()))
     }
 
-    /// Takes more samples of each stream, as [`accept`](Self::accept). A network that can runs over
-    /// up to [`max_streams`](Self::max_streams) streams in one pass, which takes less time
-    /// than a run for each; results differ from those of `accept` at most by rounding.
+    /// Takes more samples of each stream, as [`accept`](Self::accept). A network may run over up to
+    /// [`max_streams`](Self::max_streams) of them in one pass, which takes less time than a run for
+    /// each. Its output then differs from the output of `accept` at most by rounding.
     ///
     /// # Errors
     /// For each stream as [`accept`](Self::accept).

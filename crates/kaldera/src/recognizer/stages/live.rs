@@ -110,6 +110,11 @@ impl StagesLive {
         self.num_pending
     }
 
+    /// Returns the seconds that must come before the network has more of its output.
+    pub(in crate::recognizer) fn seconds_before_output(&self) -> f64 {
+        self.stream.seconds_before_output()
+    }
+
     /// Returns the maximum number of streams that the network runs over in one pass.
     pub(in crate::recognizer) fn max_streams(&self) -> usize {
         self.stages.max_streams()

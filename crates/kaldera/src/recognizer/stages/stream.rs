@@ -78,6 +78,12 @@ impl StagesStream {
         self.network.is_some()
     }
 
+    /// Returns the seconds that must come before the network has more of its output.
+    pub(in crate::recognizer) fn seconds_before_output(&self) -> f64 {
+        let rows = self.network.as_ref().map_or(1, |network| network.rows_before_result());
+        rows.saturating_sub(1) as f64 * self.search.borrow_owner().front_end.frame_shift()
+    }
+
     /// Takes more samples.
     pub(in crate::recognizer) fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
         Self::accept_all(&mut [(self, samples)]).pop().unwrap_or(Ok(()))
@@ -88,10 +94,10 @@ impl StagesStream {
         let mut results: Vec<_> = streams.iter_mut().map(|(stream, samples)| stream.push(samples)).collect();
         let mut running: Vec<_> = streams.iter_mut().map(|(stream, _)| &mut **stream).zip(&mut results).collect();
         running.retain(|(stream, result)| result.is_ok() && stream.keeps_state());
-        let network = |stream: &Self| Arc::clone(&stream.search.borrow_owner().network);
-        running.sort_by_key(|(stream, _)| Arc::as_ptr(&network(stream)).addr());
-        for group in running.chunk_by_mut(|(a, _), (b, _)| Arc::ptr_eq(&network(a), &network(b))) {
-            let network = network(group[0].0);
+        let address = |stream: &Self| Arc::as_ptr(&stream.search.borrow_owner().network).addr();
+        running.sort_by_key(|(stream, _)| address(stream));
+        for group in running.chunk_by_mut(|(a, _), (b, _)| address(a) == address(b)) {
+            let network = Arc::clone(&group[0].0.search.borrow_owner().network);
             let mut rows: Vec<(&mut dyn NetworkStream, &[f32])> = vec![];
             for (stream, _) in group.iter_mut() {
                 rows.extend(stream.network.as_deref_mut().map(|own| (own, &stream.rows[..])));
