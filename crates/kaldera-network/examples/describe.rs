@@ -1,5 +1,7 @@
 //! A network in one file of weights and a few lines of description, run as a batch and as a stream.
 
+use std::sync::Arc;
+
 use kaldera_network::{Batch, LayerOptions, LayerStack, LodTensor, Network, ParameterStore};
 use recurrent::train::{Linear, uniform};
 use recurrent::{Gru, Stack};
@@ -45,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log_probs = network.log_probs(&Batch::new(&["a", "b"], &rows)?)?;
     println!("utterances of {:?} frames become {:?} rows of {tokens} tokens", rows.lengths(), log_probs.lengths());
 
-    let mut stream = network.stream()?;
+    let mut stream = Arc::new(network).stream()?;
     for (chunk, values) in rows.sequence(0).chunks(7 * inputs).enumerate() {
         println!("chunk {chunk}: {} rows", stream.accept(values)?.len() / tokens);
     }

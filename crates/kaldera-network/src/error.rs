@@ -14,6 +14,9 @@ pub enum Error {
         /// The defect.
         source: Box<Error>,
     },
+    /// A stream that is given to another network than its own.
+    #[error("a stream belongs to another network: give it to the network that created it")]
+    OtherNetwork,
     /// A network without layers.
     #[error("a network needs at least one layer")]
     NoLayers,

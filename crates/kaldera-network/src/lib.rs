@@ -42,7 +42,7 @@ mod stack;
 pub use error::Error;
 pub use lod::{Lod, LodTensor};
 pub use merged::{Merge, Merged};
-pub use network::{Batch, Network, NetworkStream};
+pub use network::{Batch, Network, NetworkStream, streams_of};
 pub use options::{Function, LayerOptions};
 pub use predictor::{Predictor, PredictorState, StatelessPredictor};
 pub use recurrent::train::ParameterStore;

@@ -1,11 +1,13 @@
 //! Several outputs for one token.
 
+use std::sync::Arc;
+
 use kaldera_base::Real;
 use kaldera_base::math::{log_add, log_softmax};
 use lod::LodTensor;
 
 use crate::error::Error;
-use crate::network::{Batch, Network, NetworkStream};
+use crate::network::{Batch, Network, NetworkStream, streams_of};
 
 /// The outputs of each token, at least one each. The probability of a token is the sum over its
 /// outputs, divided by the sum over all tokens, because outputs without a token are left out.
@@ -30,7 +32,7 @@ pub struct Merge {
 /// A network whose outputs are merged.
 #[derive(Debug)]
 pub struct Merged {
-    network: Box<dyn Network>,
+    network: Arc<dyn Network>,
     merge: Merge,
 }
 
@@ -39,7 +41,7 @@ impl Merged {
     ///
     /// # Errors
     /// [`Error::Outputs`] unless there is an entry for each output.
-    pub fn new(network: Box<dyn Network>, merge: Merge) -> Result<Self, Error> {
+    pub fn new(network: Arc<dyn Network>, merge: Merge) -> Result<Self, Error> {
         merge.check_outputs(network.num_outputs())?;
         Ok(Self { network, merge })
     }
@@ -133,24 +135,42 @@ impl Network for Merged {
         Ok(LodTensor::from_vec([log_probs.num_rows(), self.num_outputs()], values, log_probs.lod().clone())?)
     }
 
-    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, Error> {
-        Ok(Box::new(MergedStream { stream: self.network.stream()?, merge: &self.merge }))
+    fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, Error> {
+        Ok(Box::new(MergedStream { stream: Arc::clone(&self.network).stream()?, merged: self }))
+    }
+
+    fn max_streams(&self) -> usize {
+        self.network.max_streams()
+    }
+
+    fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, Error>> {
+        let count = streams.len();
+        let own = streams_of::<MergedStream>(streams);
+        let own = own.ok().filter(|all| all.iter().all(|(own, _)| std::ptr::eq(&raw const *own.merged, self)));
+        let Some(own) = own else { return vec![Err(Error::OtherNetwork); count] };
+        let inner = own.into_iter().map(|(own, rows)| (&mut *own.stream, rows));
+        let found = self.network.accept_all(&mut inner.collect::<Vec<_>>());
+        found.into_iter().map(|rows| self.merge.rows("", &rows?)).collect()
     }
 }
 
 #[derive(Debug)]
-struct MergedStream<'n> {
-    stream: Box<dyn NetworkStream + 'n>,
-    merge: &'n Merge,
+struct MergedStream {
+    stream: Box<dyn NetworkStream>,
+    merged: Arc<Merged>,
 }
 
-impl NetworkStream for MergedStream<'_> {
+impl NetworkStream for MergedStream {
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
-        self.merge.rows("", &self.stream.accept(rows)?)
+        self.merged.merge.rows("", &self.stream.accept(rows)?)
+    }
+
+    fn rows_before_result(&self) -> usize {
+        self.stream.rows_before_result()
     }
 
     fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
-        self.merge.rows("", &self.stream.finish(rows)?)
+        self.merged.merge.rows("", &self.stream.finish(rows)?)
     }
 }
 
@@ -180,7 +200,7 @@ mod tests {
     }
 
     fn merged(tokens: Vec<Option<usize>>, num_tokens: usize) -> Result<Merged, Error> {
-        Merged::new(Box::new(Same), Merge::new(tokens, num_tokens)?)
+        Merged::new(Arc::new(Same), Merge::new(tokens, num_tokens)?)
     }
 
     #[test]
@@ -205,7 +225,7 @@ mod tests {
         let rows = LodTensor::from_lengths(&[1], 3, [0.5, 0.5, 0.0].map(f32::ln).to_vec()).unwrap();
         let refused = network.log_probs(&Batch::new(&["a"], &rows).unwrap());
         assert_eq!(refused, Err(Error::NoToken { utterance: "a".into(), frame: 0 }));
-        assert!(matches!(network.stream(), Err(Error::NoStream { .. })));
+        assert!(matches!(Arc::new(network).stream(), Err(Error::NoStream { .. })));
         let refused = Merge::new(vec![Some(0), None], 1).unwrap().rows("a", &[0.0; 3]);
         assert_eq!(refused, Err(Error::Rows { expected: 2, found: 3 }));
     }

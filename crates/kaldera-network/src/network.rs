@@ -1,6 +1,8 @@
 //! Traits of a network and of its streams.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use lod::LodTensor;
 
@@ -90,23 +92,56 @@ pub trait Network: fmt::Debug + Send + Sync {
     /// [`Error::Rows`] for rows of another width, and the errors of the network.
     fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, Error>;
 
-    /// Creates a stream for one utterance.
+    /// Creates a stream for one utterance, which keeps the network alive.
     ///
     /// # Errors
     /// [`Error::NoStream`] for a network that needs whole utterances.
-    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, Error> {
+    fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, Error> {
         Err(Error::NoStream { because: "it has no streams" })
+    }
+
+    /// Returns the maximum number of its streams that it runs over in one pass.
+    fn max_streams(&self) -> usize {
+        1
+    }
+
+    /// Takes more rows of each of these streams of the network, in passes over up to
+    /// [`max_streams`](Self::max_streams) of them. There is a result for each stream, in their
+    /// order; the other streams change it at most by rounding.
+    ///
+    /// # Errors
+    /// For each stream as [`NetworkStream::accept`]; [`Error::OtherNetwork`] from a network with
+    /// passes.
+    fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, Error>> {
+        streams.iter_mut().map(|(stream, rows)| stream.accept(rows)).collect()
     }
 }
 
+/// Returns streams, with their rows, as the type that [`Network::accept_all`] of a network expects.
+///
+/// # Errors
+/// [`Error::OtherNetwork`] if one is of another type.
+pub fn streams_of<'s, 'r, S: NetworkStream>(
+    streams: &'s mut [(&mut dyn NetworkStream, &'r [f32])],
+) -> Result<Vec<(&'s mut S, &'r [f32])>, Error> {
+    let own = |stream: &'s mut dyn NetworkStream| (stream as &mut dyn Any).downcast_mut().ok_or(Error::OtherNetwork);
+    streams.iter_mut().map(|(stream, rows)| Ok((own(&mut **stream)?, *rows))).collect()
+}
+
 /// An utterance whose rows come in chunks, and the state of a network within it.
-pub trait NetworkStream: fmt::Debug + Send {
+pub trait NetworkStream: Any + fmt::Debug + Send {
     /// Takes more rows, and returns the rows of the result that are complete, row by row; perhaps
-    /// none.
+    /// none. After an error of the network the stream lacks rows.
     ///
     /// # Errors
     /// [`Error::Rows`] for values that are not whole rows, and the errors of the network.
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error>;
+
+    /// Returns the number of rows, at least 1, that must come before [`accept`](Self::accept) has
+    /// more of the result.
+    fn rows_before_result(&self) -> usize {
+        1
+    }
 
     /// Takes the last rows, and returns the remaining rows of the result. It resets the stream to
     /// its start.

@@ -1,7 +1,11 @@
 //! A sequence of layers as a network.
 
+use std::fmt;
+use std::sync::Arc;
+
 use lod::LodTensor;
 use recurrent::train::ParameterStore;
+use self_cell::self_cell;
 
 use crate::error::Error;
 use crate::layers::{Layer as _, LayerStream, Sequence};
@@ -52,36 +56,53 @@ impl Network for LayerStack {
         self.layers.run(batch.rows())
     }
 
-    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, Error> {
-        Ok(Box::new(StackStream { layers: &self.layers, stream: self.layers.stream()? }))
+    fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, Error> {
+        Ok(Box::new(StackStream(Running::try_new(self, |stack| stack.layers.stream())?)))
     }
 }
 
-#[derive(Debug)]
-struct StackStream<'n> {
-    layers: &'n Sequence,
-    stream: Box<dyn LayerStream + 'n>,
+self_cell!(
+    /// The state of the layers, which it borrows.
+    struct Running {
+        owner: Arc<LayerStack>,
+        #[not_covariant]
+        dependent: LayersStream,
+    }
+);
+
+type LayersStream<'n> = Box<dyn LayerStream + 'n>;
+
+struct StackStream(Running);
+
+impl fmt::Debug for StackStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.with_dependent(|_, stream| f.debug_tuple("StackStream").field(stream).finish())
+    }
 }
 
-impl StackStream<'_> {
+impl StackStream {
     fn run(&mut self, values: &[f32], last: bool) -> Result<Vec<f32>, Error> {
-        let width = self.layers.num_inputs();
-        if !values.len().is_multiple_of(width.max(1)) {
-            return Err(Error::Rows { expected: width, found: values.len() });
-        }
-        let rows = LodTensor::from_lengths(&[values.len() / width.max(1)], width, values.to_vec())?;
-        Ok(self.stream.accept(&rows, last)?.values().to_vec())
+        self.0.with_dependent_mut(|stack, stream| {
+            let width = stack.layers.num_inputs();
+            if !values.len().is_multiple_of(width.max(1)) {
+                return Err(Error::Rows { expected: width, found: values.len() });
+            }
+            let rows = LodTensor::from_lengths(&[values.len() / width.max(1)], width, values.to_vec())?;
+            let result = stream.accept(&rows, last)?.values().to_vec();
+            if last {
+                *stream = stack.layers.stream()?;
+            }
+            Ok(result)
+        })
     }
 }
 
-impl NetworkStream for StackStream<'_> {
+impl NetworkStream for StackStream {
     fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
         self.run(rows, false)
     }
 
     fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, Error> {
-        let result = self.run(rows, true)?;
-        self.stream = self.layers.stream()?;
-        Ok(result)
+        self.run(rows, true)
     }
 }

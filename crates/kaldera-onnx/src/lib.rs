@@ -18,7 +18,8 @@
 //! # Guarantees
 //! - The result of an utterance does not depend on the rest of its batch: there is no padding.
 //! - Each row of the result sums to 1 as probabilities, for any last operator of the file.
-//! - A stream of a network with states gives the result of the whole utterance, for any chunks.
+//! - A stream of a network with states gives the result of the whole utterance, for any chunks; up
+//!   to rounding if it runs together with others.
 //! - A file whose network is not supported, such as one of a fixed length without states, is an
 //!   error when it is opened. A panic of the runtime is an error, too.
 //! - A runtime reads a file only after all lengths in it were checked: damage is an error, and
@@ -46,6 +47,7 @@ mod predictor;
 mod session;
 mod states;
 mod stream;
+mod together;
 
 pub use contents::weight_files;
 pub use decoder_joint::OnnxDecoderJoint;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use kaldera_base::math::log_softmax;
 use kaldera_base::setters;
-use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream};
+use kaldera_network::{Batch, Error as NetworkError, Lod, LodTensor, Network, NetworkStream, streams_of};
 
 use crate::cif::{Cif, UPSAMPLING};
 use crate::description::Description;
@@ -13,7 +14,8 @@ use crate::error::Error;
 use crate::layout::{Inputs, Layout, Outputs};
 use crate::session::{Runtime, Session, Tensor, load};
 use crate::states::{Chunk, State};
-use crate::stream::{Carried, ChunkStream, usual_tail};
+use crate::stream::{Carried, ChunkStream, Chunks, usual_tail};
+use crate::together::{MAX_TOGETHER, are_close, are_close_tensors, divide, join};
 
 /// Settings that the file of a network may leave open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,7 +66,8 @@ impl OnnxOptions {
 ///
 /// It takes features `[N, T, F]` or `[N, F, T]`, or samples `[N, T]`, `[N, 1, T]` or, as integers,
 /// `[N, T, 1]`, with or without lengths `[N]`, and gives scores `[N, T, V]`, with or without
-/// lengths. Each utterance has its own run, because exported networks treat padding differently.
+/// lengths. Each utterance of a batch has its own run, because exported networks treat padding
+/// differently.
 /// Each row of scores is normalised to log-probabilities: log-softmax changes rows that already are
 /// log-probabilities only by rounding.
 ///
@@ -86,6 +89,7 @@ pub struct OnnxNetwork {
     is_encoder: bool,
     prompt_rows: usize,
     cif: Option<Cif>,
+    max_streams: usize,
     /// Rows after the rows of an utterance; none without states.
     tail: Vec<f32>,
 }
@@ -103,9 +107,11 @@ impl fmt::Debug for OnnxNetwork {
 const MAX_WIDTH: usize = 1 << 16;
 
 impl OnnxNetwork {
-    /// Opens a file, and runs its network over about a second, or over one chunk if it has states,
-    /// so that a network that the runtime cannot run is an error here. Without states and
-    /// [`subsampling`](OnnxOptions::subsampling) there is another run over two seconds.
+    /// Opens a file, and runs its network over about a second, or over a chunk if it has states, so
+    /// that a network that the runtime cannot run is an error here. Without states and
+    /// [`subsampling`](OnnxOptions::subsampling) there is another run over two seconds; with states
+    /// there are runs over chunks of several utterances at once, which tell whether streams may run
+    /// together.
     ///
     /// # Errors
     /// All of [`Error`].
@@ -145,6 +151,7 @@ impl OnnxNetwork {
             is_encoder,
             prompt_rows,
             cif,
+            max_streams: 1,
             tail,
         };
         network.measure(options.subsampling)?;
@@ -199,6 +206,7 @@ impl OnnxNetwork {
                 return Err(Error::Trial { rows, reason });
             }
             self.subsampling = subsampling.unwrap_or((shift + frames / 2) / frames);
+            self.max_streams = if self.runs_together() { MAX_TOGETHER } else { 1 };
             return Ok(());
         }
         let (short, long) = if self.inputs.layout.takes_samples() { (16_000, 32_000) } else { (104, 208) };
@@ -224,8 +232,7 @@ impl OnnxNetwork {
 
     /// Returns the number of frames for an utterance of `rows` rows; sets the number of tokens.
     fn frames_of(&mut self, rows: usize) -> Result<usize, Error> {
-        // Not silence, whose logarithms may be infinite.
-        let values = (0..rows * self.width).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect();
+        let values = trial(rows * self.width);
         let mut carried = self.first_carried();
         let run = self.run(values, rows, Some(&mut carried)).and_then(|(scores, num_outputs)| match num_outputs {
             0 => Err("there are no scores".to_owned()),
@@ -248,7 +255,11 @@ impl OnnxNetwork {
         rows: usize,
         carried: Option<&mut Carried>,
     ) -> Result<Vec<f32>, String> {
-        let (mut scores, columns) = self.run(values, rows, carried)?;
+        self.checked(self.run(values, rows, carried)?)
+    }
+
+    /// Returns rows of scores as log-probabilities, or the rows of an encoder.
+    fn checked(&self, (mut scores, columns): (Vec<f32>, usize)) -> Result<Vec<f32>, String> {
         if columns != self.num_outputs {
             let expected = self.num_outputs;
             return Err(format!("{columns} values a row of the result, and in the trial run there were {expected}"));
@@ -265,6 +276,18 @@ impl OnnxNetwork {
 
     /// Returns the scores of an utterance or chunk, row by row, and the number of scores per row.
     fn run(&self, values: Vec<f32>, rows: usize, carried: Option<&mut Carried>) -> Result<(Vec<f32>, usize), String> {
+        let inputs = self.inputs_of(values, rows, carried.as_deref())?;
+        let results = self.session.run(inputs, &self.wanted(carried.is_some()))?;
+        self.scores_of(results, rows, carried)
+    }
+
+    /// Returns the inputs of a run.
+    fn inputs_of(
+        &self,
+        values: Vec<f32>,
+        rows: usize,
+        carried: Option<&Carried>,
+    ) -> Result<Vec<(usize, Tensor)>, String> {
         let integer = |value: usize| {
             let value = i64::try_from(value).map_err(|_| format!("{value} rows are too many"))?;
             Ok::<_, String>(Tensor::Integer(vec![1], vec![value]))
@@ -282,14 +305,9 @@ impl OnnxNetwork {
         }
         inputs.extend(self.inputs.mask.map(|mask| (mask, Tensor::Integer(vec![1, rows], vec![1; rows]))));
         inputs.extend(self.inputs.constants.iter().cloned());
-        let lengths = self.outputs.lengths.filter(|_| self.cif.is_none());
-        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(lengths).collect();
-        wanted.extend(self.cif.map(|cif| cif.peaks));
-        if let Some(carried) = &carried {
-            inputs.extend(
-                self.inputs.states.iter().zip(&carried.values).map(|(state, value)| (state.input, value.clone())),
-            );
-            wanted.extend(self.inputs.states.iter().map(|state| state.output));
+        if let Some(carried) = carried {
+            let states = self.inputs.states.iter().zip(&carried.values);
+            inputs.extend(states.map(|(state, value)| (state.input, value.clone())));
             if let Some(processed) = self.inputs.processed {
                 inputs.push((processed, integer(carried.frames)?));
             }
@@ -297,10 +315,35 @@ impl OnnxNetwork {
                 inputs.extend(cache.tensors(carried.frames)?);
             }
         }
-        let mut results = self.session.run(inputs, &wanted)?.into_iter();
+        Ok(inputs)
+    }
+
+    /// Returns the output of lengths, if it counts frames of scores.
+    fn lengths(&self) -> Option<usize> {
+        self.outputs.lengths.filter(|_| self.cif.is_none())
+    }
+
+    /// Returns the outputs that a run computes.
+    fn wanted(&self, with_states: bool) -> Vec<usize> {
+        let mut wanted: Vec<usize> = std::iter::once(self.outputs.scores).chain(self.lengths()).collect();
+        wanted.extend(self.cif.map(|cif| cif.peaks));
+        if with_states {
+            wanted.extend(self.inputs.states.iter().map(|state| state.output));
+        }
+        wanted
+    }
+
+    /// Returns the scores in the outputs of a run, and the number of scores per row.
+    fn scores_of(
+        &self,
+        results: Vec<Tensor>,
+        rows: usize,
+        carried: Option<&mut Carried>,
+    ) -> Result<(Vec<f32>, usize), String> {
+        let mut results = results.into_iter();
         let by_column = self.is_encoder && matches!(self.inputs.layout, Layout::Columns { .. });
         let (frames, columns, mut scores) = as_rows(results.next().ok_or("there is no output")?, by_column)?;
-        if let Some(length) = lengths.and_then(|_| results.next()) {
+        if let Some(length) = self.lengths().and_then(|_| results.next()) {
             let valid = match &length {
                 Tensor::Integer(_, lengths) if lengths.len() == 1 => usize::try_from(lengths[0]).ok(),
                 _ => None,
@@ -326,6 +369,77 @@ impl OnnxNetwork {
         }
         Ok((scores, columns))
     }
+
+    /// Returns the rows of the result for a chunk of each utterance; of several, in one run.
+    pub(crate) fn rows_of_chunks(&self, chunks: Vec<(Vec<f32>, &mut Carried)>) -> Vec<Result<Vec<f32>, String>> {
+        let rows = self.inputs.chunk.map_or(0, |chunk| chunk.rows);
+        // After an error each utterance has a run of its own: it may be the error of another one.
+        let together = if chunks.len() > 1 { self.run_together(&chunks, rows).ok() } else { None };
+        match together {
+            Some(results) => {
+                let of_one = |(results, (_, carried))| self.checked(self.scores_of(results, rows, Some(carried))?);
+                results.into_iter().zip(chunks).map(of_one).collect()
+            }
+            None => chunks.into_iter().map(|(values, carried)| self.rows_of(values, rows, Some(carried))).collect(),
+        }
+    }
+
+    /// Returns the outputs for a chunk of each utterance, which are computed in one run.
+    fn run_together(&self, chunks: &[(Vec<f32>, &mut Carried)], rows: usize) -> Result<Vec<Vec<Tensor>>, String> {
+        let mut all = vec![];
+        for (values, carried) in chunks {
+            all.push(self.inputs_of(values.clone(), rows, Some(carried))?.into_iter());
+        }
+        let axis = |is_own: &dyn Fn(&State) -> bool| {
+            self.inputs.states.iter().find(|state| is_own(state)).and_then(|state| state.utterances).unwrap_or(0)
+        };
+        let mut inputs = vec![];
+        loop {
+            let (numbers, tensors): (Vec<_>, Vec<_>) = all.iter_mut().filter_map(Iterator::next).unzip();
+            let Some(&number) = numbers.first() else { break };
+            inputs.push((number, join(tensors, axis(&|state| state.input == number))?));
+        }
+        let wanted = self.wanted(true);
+        let mut outputs = vec![vec![]; chunks.len()];
+        for (tensor, &number) in self.session.run(inputs, &wanted)?.iter().zip(&wanted) {
+            let parts = divide(tensor, axis(&|state| state.output == number), chunks.len())?;
+            outputs.iter_mut().zip(parts).for_each(|(own, part): (&mut Vec<_>, _)| own.push(part));
+        }
+        Ok(outputs)
+    }
+
+    /// Returns `true` if chunks of several utterances in one run have the results of single runs.
+    fn runs_together(&self) -> bool {
+        let Some(chunk) = self.inputs.chunk else { return false };
+        if self.inputs.states.iter().any(|state| state.utterances.is_none()) {
+            return false;
+        }
+        // Of other ranges, as a quantization of the whole run takes the range of all.
+        let scales = [1.0, if self.inputs.layout.takes_samples() { -1.5 } else { -50.0 }, 0.5];
+        let values =
+            scales.map(|scale| trial(chunk.rows * self.width).into_iter().map(|x| scale * x).collect::<Vec<f32>>());
+        let single =
+            |number: usize, carried: &mut Carried| self.rows_of(values[number].clone(), chunk.rows, Some(carried));
+        let mut expected = scales.map(|_| self.first_carried());
+        // The first utterance is a chunk ahead, so that counters differ.
+        if single(0, &mut expected[0]).is_err() {
+            return false;
+        }
+        let mut found = expected.clone();
+        let chunks = values.iter().cloned().zip(&mut found).collect::<Vec<_>>();
+        let Ok(outputs) = self.run_together(&chunks, chunk.rows) else { return false };
+        let mut all = outputs.into_iter().zip(expected.iter_mut().zip(&mut found)).enumerate();
+        all.all(|(number, (outputs, (expected, found)))| {
+            let scores = self.scores_of(outputs, chunk.rows, Some(found)).and_then(|scores| self.checked(scores));
+            matches!((single(number, expected), scores), (Ok(a), Ok(b)) if are_close(&a, &b))
+                && expected.values.iter().zip(&found.values).all(|(a, b)| are_close_tensors(a, b))
+        })
+    }
+}
+
+/// Returns values for a trial run. They are not silence, whose logarithms may be infinite.
+fn trial(len: usize) -> Vec<f32> {
+    (0..len).map(|i| [0.1, -0.2, 0.05, 0.15, -0.1][i % 5]).collect()
 }
 
 /// Returns T, V, and the scores, row by row, from the shape `[1, T, V]`, `[T, V]` or `[T, 1, V]`,
@@ -387,7 +501,7 @@ impl Network for OnnxNetwork {
                 return Err(wrong(format!("row {}: {} is not finite", at / self.width, own[at])));
             }
             let mut found = match self.inputs.chunk {
-                Some(chunk) => ChunkStream::new(self, chunk).finish(own).map_err(|error| match error {
+                Some(chunk) => Chunks::new(self, chunk).whole(self, own).map_err(|error| match error {
                     NetworkError::Runtime { reason, .. } => wrong(reason),
                     error => error,
                 })?,
@@ -400,10 +514,22 @@ impl Network for OnnxNetwork {
         Ok(LodTensor::from_vec([lod.num_rows().unwrap_or(0), self.num_outputs], values, lod)?)
     }
 
-    fn stream(&self) -> Result<Box<dyn NetworkStream + '_>, NetworkError> {
+    fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, NetworkError> {
         match self.inputs.chunk {
             Some(chunk) => Ok(Box::new(ChunkStream::new(self, chunk))),
             None => Err(NetworkError::NoStream { because: "an ONNX file without a state looks at all of it" }),
+        }
+    }
+
+    fn max_streams(&self) -> usize {
+        self.max_streams
+    }
+
+    fn accept_all(&self, streams: &mut [(&mut dyn NetworkStream, &[f32])]) -> Vec<Result<Vec<f32>, NetworkError>> {
+        let count = streams.len();
+        match streams_of(streams) {
+            Ok(own) => ChunkStream::accept_all(self, own),
+            Err(error) => vec![Err(error); count],
         }
     }
 }

@@ -60,6 +60,15 @@ pub(crate) enum Tensor {
     Integer(Vec<usize>, Vec<i64>),
 }
 
+impl Tensor {
+    /// Returns its shape.
+    pub(crate) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Float(shape, _) | Self::Integer(shape, _) => shape,
+        }
+    }
+}
+
 /// Converts integers for an input of 32 bits.
 ///
 /// # Errors

@@ -13,6 +13,8 @@ const MAX_VALUES: usize = 1 << 26;
 pub(crate) struct State {
     pub(crate) input: usize,
     pub(crate) output: usize,
+    /// The axis of utterances, if it is dynamic.
+    pub(crate) utterances: Option<usize>,
     shape: Vec<usize>,
     is_float: bool,
 }
@@ -48,7 +50,7 @@ impl State {
             Some(Element::Integer) => false,
             _ => return Err(refuse("its values must be floating point or integers of 32 or 64 bits")),
         };
-        Ok(Self { input, output, shape, is_float })
+        Ok(Self { input, output, utterances, shape, is_float })
     }
 
     /// Returns the states of a file: pairs of an input NAME and an output `new_NAME` or
@@ -100,13 +102,10 @@ impl State {
 
     /// Checks that the input can take a value.
     pub(crate) fn check(&self, value: &Tensor) -> Result<(), String> {
-        let (shape, is_float) = match value {
-            Tensor::Float(shape, _) => (shape, true),
-            Tensor::Integer(shape, _) => (shape, false),
-        };
-        match *shape == self.shape && is_float == self.is_float {
+        let is_float = matches!(value, Tensor::Float(..));
+        match value.shape() == self.shape && is_float == self.is_float {
             true => Ok(()),
-            false => Err(format!("a state of shape {:?} became one of shape {shape:?}", self.shape)),
+            false => Err(format!("a state of shape {:?} became one of shape {:?}", self.shape, value.shape())),
         }
     }
 }

@@ -131,6 +131,21 @@ def streaming():
     save("streaming-ctc", *chunked("log_probs", False), {"model_type": "zipformer2_ctc", **chunk})
 
 
+def together():
+    """Networks that run over several utterances at once; of the second one each result depends on all of them, as with
+    dynamic quantization."""
+    metadata = {"model_type": "zipformer2", "version": "1", "model_author": "k2-fsa", "decode_chunk_len": str(SHIFT), "T": str(T)}
+    nodes, inputs, outputs, tensors = chunked("log_probs", True)
+    place = next(place for place, of in enumerate(nodes) if "drifted" in of.output)
+    nodes[place:place + 1] = [node("Unsqueeze", ["drift", "one"], ["drift_2"]), node("Unsqueeze", ["drift_2", "one"], ["drift_3"]),
+                              node("Add", ["both", "drift_3"], ["drifted"])]
+    save("streaming-together", nodes, inputs, outputs, tensors, metadata)
+    of_scores = next(of for of in nodes if "log_probs" in of.output)
+    of_scores.output[0] = "own"
+    nodes += [node("ReduceMean", ["own"], ["mean"], axes=[0, 1, 2], keepdims=1), node("Mul", ["own", "mean"], ["log_probs"])]
+    save("streaming-mixed", nodes, inputs, outputs, tensors, metadata)
+
+
 def nemo_streaming():
     """A cache-aware CTC network, as sherpa-onnx's scripts/nemo/fast-conformer-hybrid-transducer-ctc have it: two axes
     of its caches are dynamic, and their sizes are in the metadata."""
@@ -387,6 +402,8 @@ def main():
     nemo_streaming()
     rows, tail = base.rows(29, WIDTH), base.rows(5, WIDTH)
     found["nemo-streaming"] = {"rows": flat(rows, 4), "tail": flat(tail, 4), "log_probs": flat(nemo_in_chunks(rows, tail))}
+    base.random = np.random.default_rng(10)
+    together()
     for name, answers in found.items():
         print(name, answers.get("greedy"), answers.get("best"))
     (FOLDER / "transducers.json").write_text(json.dumps(found, separators=(",", ":")) + "\n")

@@ -10,7 +10,7 @@ use kaldera::recognizer::{LiveRecognizer, LiveUpdate};
 
 use crate::metrics::{Metrics, Result as Kind};
 use crate::models::Model;
-use crate::schedule::{Panicked, Pool, Turn};
+use crate::schedule::{Accepted, Panicked, Pool, Turn};
 use crate::state::{Permit, State};
 
 /// Maximum rate of samples, in Hz.
@@ -38,7 +38,7 @@ pub(crate) struct Session {
     format: WaveFormat,
     /// Rules in place of the model's.
     rules: Option<EndpointRules>,
-    /// Bytes of an incomplete frame.
+    /// Bytes of an incomplete frame, or of samples that the recogniser gets with later ones.
     rest: Vec<u8>,
     live: Option<Box<LiveRecognizer>>,
     /// Counts as a stream until it is dropped.
@@ -113,7 +113,11 @@ impl Session {
 
     /// Returns the seconds of speech since the last end.
     pub(crate) fn seconds(&self) -> f64 {
-        self.live.as_ref().map_or(0.0, |live| live.seconds())
+        self.live.as_ref().map_or(0.0, |live| live.seconds() + self.seconds_of(self.rest.len()))
+    }
+
+    fn seconds_of(&self, bytes: usize) -> f64 {
+        (bytes / self.format.bytes_of(1)) as f64 / f64::from(self.format.samp_freq())
     }
 
     /// Forgets the speech that has no final result.
@@ -122,11 +126,20 @@ impl Session {
         self.rest.clear();
     }
 
-    /// Takes bytes and returns new words. Each second of speech is a work of its own, so that other
-    /// speech has its turn in between.
+    /// Takes bytes and returns new words. Samples wait here until the network can run. Each second
+    /// of speech is a work of its own, so that other speech has its turn in between.
     pub(crate) async fn accept(&mut self, bytes: &[u8]) -> Result<LiveUpdate, SessionError> {
+        self.rest.extend_from_slice(bytes);
+        let before_output = self.live.as_ref().map_or(0.0, |live| live.seconds_before_output());
+        match self.seconds_of(self.rest.len()) > before_output {
+            true => self.flush().await,
+            false => Ok(LiveUpdate::default()),
+        }
+    }
+
+    /// Passes all samples on to the recogniser, and returns new words.
+    pub(crate) async fn flush(&mut self) -> Result<LiveUpdate, SessionError> {
         let mut all = std::mem::take(&mut self.rest);
-        all.extend_from_slice(bytes);
         self.rest = all.split_off(all.len() - all.len() % self.format.bytes_of(1));
         let mut update = LiveUpdate::default();
         for piece in all.chunks(self.format.bytes_of(self.format.samp_freq() as usize)) {
@@ -143,29 +156,19 @@ impl Session {
 
     async fn accept_samples(&mut self, samples: WaveSamples) -> Result<LiveUpdate, SessionError> {
         let arrived = Instant::now();
-        let (live, recognizer, rules) = (self.live.take(), self.model.recognizer.clone(), self.rules.clone());
-        let (channels, samp_freq) = (self.format.num_channels(), self.format.samp_freq());
-        let seconds = (samples.len() / channels) as f64 / f64::from(samp_freq);
-        let accept = move || {
-            let begin = Instant::now();
-            let mut live = match live {
-                Some(live) => live,
-                None => {
-                    let live = LiveRecognizer::new(recognizer, samp_freq)?;
-                    Box::new(if let Some(rules) = rules { live.with_rules(rules) } else { live })
-                }
-            };
-            let samples: Samples<'_> = match &samples {
-                WaveSamples::I16(samples) => samples.into(),
-                WaveSamples::F32(samples) => samples.into(),
-            };
-            let update = match channels {
-                1 => live.accept(samples)?,
-                _ => live.accept(&Interleaved::new(samples, channels)?.mean())?,
-            };
-            Ok::<_, kaldera::Error>((live, update, begin.elapsed()))
+        let live = match self.live.take() {
+            Some(live) => live,
+            None => self.begin(arrived).await?,
         };
-        let (live, update, compute) = self.pool.run(Turn::Live(arrived), accept).await??;
+        let channels = self.format.num_channels();
+        let seconds = (samples.len() / channels) as f64 / f64::from(self.format.samp_freq());
+        let mono = match &samples {
+            _ if channels == 1 => samples,
+            WaveSamples::I16(samples) => WaveSamples::F32(mean(samples, channels)?),
+            WaveSamples::F32(samples) => WaveSamples::F32(mean(samples, channels)?),
+        };
+        let Accepted { live, update, compute } = self.pool.accept(arrived, live, mono).await?;
+        let update = update?;
         self.live = Some(live);
         self.metrics.add_audio(Kind::Partial, seconds, compute);
         if !update.ended.is_empty() {
@@ -176,14 +179,27 @@ impl Session {
         Ok(update)
     }
 
-    /// Ends the speech and returns its last words. Speech may follow, with times from 0 again.
-    pub(crate) async fn finish(&mut self) -> Result<Option<Recognition>, SessionError> {
+    /// Begins to recognise speech.
+    async fn begin(&mut self, arrived: Instant) -> Result<Box<LiveRecognizer>, SessionError> {
+        let (recognizer, rules) = (self.model.recognizer.clone(), self.rules.clone());
+        let samp_freq = self.format.samp_freq();
+        let begin = move || {
+            let live = LiveRecognizer::new(recognizer, samp_freq)?;
+            Ok::<_, kaldera::Error>(Box::new(if let Some(rules) = rules { live.with_rules(rules) } else { live }))
+        };
+        Ok(self.pool.run(Turn::Live(arrived), begin).await??)
+    }
+
+    /// Ends the speech and returns its last utterances. Speech may follow, with times from 0 again.
+    pub(crate) async fn finish(&mut self) -> Result<Vec<Recognition>, SessionError> {
+        let mut ended = self.flush().await?.ended;
         let arrived = Instant::now();
         self.rest.clear();
-        let Some(live) = self.live.take() else { return Ok(None) };
+        let Some(live) = self.live.take() else { return Ok(ended) };
         let last = self.pool.run(Turn::Live(arrived), move || live.finish()).await??;
         self.tell(Kind::Final, arrived.elapsed(), last.as_slice());
-        Ok(last)
+        ended.extend(last);
+        Ok(ended)
     }
 
     fn tell(&self, kind: Kind, latency: Duration, ended: &[Recognition]) {
@@ -194,6 +210,11 @@ impl Session {
             }
         }
     }
+}
+
+/// Returns the mean of the channels of samples.
+fn mean<'a>(samples: impl Into<Samples<'a>>, channels: usize) -> Result<Vec<f32>, kaldera::Error> {
+    Ok(Interleaved::new(samples.into(), channels)?.mean())
 }
 
 /// Returns the words of the best hypotheses of utterances.

@@ -79,7 +79,7 @@ async fn serve(socket: &mut WebSocket, state: &State, permit: Permit) -> Result<
                 if eof.is_some() || reset.is_some() {
                     let last = session.finish().await?;
                     partial.clear();
-                    let answer = result(last.as_slice(), with_words, alternatives);
+                    let answer = result(&last, with_words, alternatives);
                     send(socket, state, answer.to_string()).await?;
                 }
                 if eof.is_some() {

@@ -220,7 +220,7 @@ impl Connection {
             return self.send("transcript", &json!({ "text": "" })).await;
         };
         match turn.session.finish().await {
-            Ok(last) => self.tell(&text(last.as_slice())).await?,
+            Ok(last) => self.tell(&text(&last)).await?,
             Err(error) => return self.refuse(&error.to_string()).await,
         }
         let whole = self.turn.take().map(|turn| turn.text).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Each layer against its definition.
 
+use std::sync::Arc;
+
 use kaldera_network::{Batch, Error, Function, LayerOptions, LayerStack, LodTensor, Network, ParameterStore};
 use proptest::prelude::*;
 
@@ -188,7 +190,7 @@ fn a_residual_adds_what_it_was_given() {
     assert_eq!(run(3), Ok(3));
     let error = run(1).unwrap_err().to_string();
     assert!(error.contains("0 rows cannot be added to 1"), "{error}");
-    assert!(network.stream().unwrap().finish(&[1.0]).is_err());
+    assert!(Arc::new(network).stream().unwrap().finish(&[1.0]).is_err());
 }
 
 #[test]
@@ -229,7 +231,7 @@ fn what_does_not_fit_is_named() {
     let rows = LodTensor::from_lengths(&[1], 2, vec![0.0; 2]).unwrap();
     let batch = Batch::new(&["a"], &rows).unwrap();
     assert_eq!(network.log_probs(&batch), Err(Error::Rows { expected: 3, found: 2 }));
-    assert_eq!(network.stream().unwrap().accept(&[0.0; 4]), Err(Error::Rows { expected: 3, found: 4 }));
+    assert_eq!(Arc::new(network).stream().unwrap().accept(&[0.0; 4]), Err(Error::Rows { expected: 3, found: 4 }));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Networks of several layers: utterances alone and in batches, streams of any chunks.
 
+use std::sync::Arc;
+
 use kaldera_network::{Batch, Error, Function, LayerOptions, LayerStack, LodTensor, Network, ParameterStore};
 use proptest::prelude::*;
 use recurrent::train::{Linear, uniform};
@@ -76,10 +78,10 @@ fn log_probs(network: &LayerStack, rows: &LodTensor<f32>) -> LodTensor<f32> {
 
 #[test]
 fn a_network_of_both_directions_has_no_streams() {
-    let network = network(true, 3);
+    let network = Arc::new(network(true, 3));
     assert_eq!((network.num_inputs(), network.num_outputs(), network.subsampling()), (INPUTS, TOKENS, 3));
     assert!(matches!(
-        network.stream().unwrap_err(),
+        Arc::clone(&network).stream().unwrap_err(),
         Error::Layer { number: 4, kind: "gru", source } if matches!(*source, Error::NoStream { .. })
     ));
     let all = log_probs(&network, &rows(&[7, 0, 20]));
@@ -104,10 +106,10 @@ proptest! {
 
     #[test]
     fn a_stream_gives_what_the_whole_gives(chunks in prop::collection::vec(0..9_usize, 0..8), seed in 0..1000_u64) {
-        let network = network(false, seed);
+        let network = Arc::new(network(false, seed));
         let x = rows(&[chunks.iter().sum()]);
         let whole = log_probs(&network, &x);
-        let mut stream = network.stream().unwrap();
+        let mut stream = Arc::clone(&network).stream().unwrap();
         // Twice: a stream that has finished begins again.
         for _ in 0..2 {
             let (mut found, mut rest) = (vec![], x.values());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
-use rten::{DataType, Dimension, Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType};
+use rten::{DataType, Dimension, Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType};
 use rten_tensor::Layout as _;
 
 use crate::contents::Contents;
@@ -11,6 +11,7 @@ use crate::description::{Axis, Description, Element, TensorInfo};
 use crate::error::Error;
 use crate::guard::{guarded, with_stack};
 use crate::session::{Session, Tensor, at, narrow};
+use crate::states::State;
 
 /// Hint for weights in files of other names, which RTen rejects.
 const REMEDY: &str = "RTen reads weights from files *.data and *.onnx_data in the network's own folder alone: save \
@@ -50,7 +51,18 @@ fn with_pool<T>(call: impl FnOnce(&Arc<ThreadPool>) -> T) -> T {
 impl RtenSession {
     pub(super) fn load(path: &Path) -> Result<Self, Error> {
         let Contents { weights, num_nodes, multiplies_integers } = Contents::of(path)?;
-        let model = with_stack(num_nodes, || guarded(|| Model::load_file(path)));
+        let load = |packed| {
+            let load = || ModelOptions::with_all_ops().prepack_weights(packed).load_file(path);
+            with_stack(num_nodes, || guarded(load))
+        };
+        // A chunk has few rows: to pack the weights for each run would take as long as the run.
+        let model = load(false).and_then(|model| match State::all(&describe(&model)) {
+            Ok(states) if !states.is_empty() => {
+                drop(model);
+                load(true)
+            }
+            _ => Ok(model),
+        });
         let model = model.map_err(|mut reason| {
             if !weights.iter().all(|file| is_read(path, file)) {
                 reason = format!("{reason}; {REMEDY}");
@@ -68,32 +80,36 @@ impl RtenSession {
         }
         Ok(Self { model, num_nodes })
     }
+}
 
-    fn info(&self, id: NodeId) -> TensorInfo {
-        let info = self.model.node_info(id);
-        let info = info.as_ref();
-        let axis = |axis| match axis {
-            Dimension::Fixed(size) => Axis::Fixed(size),
-            Dimension::Symbolic(name) => Axis::Symbolic(name),
-        };
-        TensorInfo {
-            name: info.and_then(|info| info.name()).unwrap_or_default().to_owned(),
-            axes: info.and_then(|info| info.shape()).map(|axes| axes.into_iter().map(axis).collect()),
-            element: info.and_then(|info| info.dtype()).and_then(|kind| match kind {
-                ValueType::Tensor(DataType::Float) => Some(Element::Float),
-                ValueType::Tensor(DataType::Int32) => Some(Element::Integer),
-                ValueType::Tensor(_) => Some(Element::Byte),
-                _ => None,
-            }),
-        }
+fn describe(model: &Model) -> Description {
+    let all = |ids: &[NodeId]| ids.iter().map(|&id| info(model, id)).collect();
+    let metadata = model.metadata().fields().map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Description::new(all(model.input_ids()), all(model.output_ids()), metadata.collect())
+}
+
+fn info(model: &Model, id: NodeId) -> TensorInfo {
+    let info = model.node_info(id);
+    let info = info.as_ref();
+    let axis = |axis| match axis {
+        Dimension::Fixed(size) => Axis::Fixed(size),
+        Dimension::Symbolic(name) => Axis::Symbolic(name),
+    };
+    TensorInfo {
+        name: info.and_then(|info| info.name()).unwrap_or_default().to_owned(),
+        axes: info.and_then(|info| info.shape()).map(|axes| axes.into_iter().map(axis).collect()),
+        element: info.and_then(|info| info.dtype()).and_then(|kind| match kind {
+            ValueType::Tensor(DataType::Float) => Some(Element::Float),
+            ValueType::Tensor(DataType::Int32) => Some(Element::Integer),
+            ValueType::Tensor(_) => Some(Element::Byte),
+            _ => None,
+        }),
     }
 }
 
 impl Session for RtenSession {
     fn description(&self) -> Description {
-        let all = |ids: &[NodeId]| ids.iter().map(|&id| self.info(id)).collect();
-        let metadata = self.model.metadata().fields().map(|(key, value)| (key.to_owned(), value.to_owned()));
-        Description::new(all(self.model.input_ids()), all(self.model.output_ids()), metadata.collect())
+        describe(&self.model)
     }
 
     fn run(&self, inputs: Vec<(usize, Tensor)>, outputs: &[usize]) -> Result<Vec<Tensor>, String> {

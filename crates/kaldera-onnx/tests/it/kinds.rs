@@ -1,6 +1,8 @@
 //! Small random networks of WeNet, T-one and Paraformer, against ONNX Runtime
 //! (`tests/make-kinds.py`).
 
+use std::sync::Arc;
+
 use kaldera_network::{Batch, LodTensor, Network};
 use kaldera_onnx::{Error, Layout, OnnxNetwork, OnnxOptions};
 use serde_json::Value;
@@ -44,11 +46,12 @@ fn assert_best<'r>(rows: impl ExactSizeIterator<Item = &'r [f32]>, answer: &Valu
 fn streams_of_wenet_and_t_one_give_the_scores_of_onnx_runtime() {
     for (name, rows, chunk) in [("wenet", wave(150 * 80), (67, 64)), ("t-one", wave(6000), (2400, 2400))] {
         let network = OnnxNetwork::open(path(&format!("kinds/{name}.onnx")), &OnnxOptions::default()).unwrap();
+        let network = Arc::new(network);
         let found = network.chunk().unwrap();
         assert_eq!((found.rows, found.shift), chunk);
         let whole = computed(&network, &rows);
         assert_best(whole.chunks_exact(network.num_outputs()), &answer(name));
-        let mut stream = network.stream().unwrap();
+        let mut stream = Arc::clone(&network).stream().unwrap();
         let mut found = vec![];
         for rows in rows.chunks(7 * network.num_inputs()) {
             found.extend(stream.accept(rows).unwrap());

@@ -2,12 +2,13 @@
 //! `tests/make-transducers.py` find.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kaldera_decoder::transducer::{
     EncoderOutput, Fusion, TransducerModel, TransducerOptions, modified_beam_search, tdt_greedy_search,
 };
 use kaldera_decoder::{Error as DecoderError, FrameTimes, Segment};
-use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network, Predictor, PredictorState};
+use kaldera_network::{Batch, Error as NetworkError, LodTensor, Network, NetworkStream, Predictor, PredictorState};
 use kaldera_onnx::{Chunk, Error, OnnxDecoderJoint, OnnxNetwork, OnnxOptions, OnnxPredictor, PredictorOptions};
 use serde_json::Value;
 
@@ -131,13 +132,13 @@ fn networks_with_states_give_in_any_chunks_what_onnx_runtime_gives() {
     ] {
         let answer = answers(name);
         let options = OnnxOptions::default().with_encoder(key == "encoder_out");
-        let network = OnnxNetwork::open(path(file), &options).unwrap();
+        let network = Arc::new(OnnxNetwork::open(path(file), &options).unwrap());
         let Chunk { rows, shift, .. } = network.chunk().unwrap();
         assert_eq!((rows, shift, network.subsampling()), (8, 6, 2));
         let (rows, expected) = (values(&answer["rows"]), values(&answer[key]));
         let whole = run(&network, &rows);
         assert_close(&whole, &expected);
-        let mut stream = network.stream().unwrap();
+        let mut stream = Arc::clone(&network).stream().unwrap();
         for chunk in [1, 5, 6, 8, 100] {
             // One after another in the same stream, which begins again.
             let mut found = vec![];
@@ -167,11 +168,11 @@ fn cache_aware_networks_of_nemo_give_in_any_chunks_what_onnx_runtime_gives() {
     let network = OnnxNetwork::open(path("nemo-streaming.onnx"), &OnnxOptions::default()).unwrap();
     let Chunk { rows, shift, .. } = network.chunk().unwrap();
     assert_eq!((rows, shift, network.subsampling(), network.num_outputs()), (9, 8, 2, 5));
-    let network = network.with_tail(values(&answer["tail"])).unwrap();
+    let network = Arc::new(network.with_tail(values(&answer["tail"])).unwrap());
     let rows = values(&answer["rows"]);
     let whole = run(&network, &rows);
     assert_close(&whole, &values(&answer["log_probs"]));
-    let mut stream = network.stream().unwrap();
+    let mut stream = Arc::clone(&network).stream().unwrap();
     for chunk in [1, 7, 8, 9, 100] {
         let mut found = vec![];
         for rows in rows.chunks(chunk * WIDTH) {
@@ -181,8 +182,59 @@ fn cache_aware_networks_of_nemo_give_in_any_chunks_what_onnx_runtime_gives() {
         assert_eq!(found, whole, "{chunk}");
     }
     drop(stream);
-    let error = network.with_tail(vec![0.0; WIDTH + 1]).unwrap_err();
+    let error = Arc::into_inner(network).unwrap().with_tail(vec![0.0; WIDTH + 1]).unwrap_err();
     assert_eq!(error, Error::Tail { width: WIDTH, found: WIDTH + 1, finite: WIDTH + 1 });
+}
+
+/// Streams of utterances of other lengths; a damaged row ends its own stream only.
+#[test]
+fn streams_in_one_pass_are_as_alone() {
+    for (file, max_streams) in [
+        ("streaming-together.onnx", 8),
+        // Their batches fail, or change results.
+        ("streaming/encoder-epoch-1-avg-1.onnx", 1),
+        ("nemo-streaming.onnx", 1),
+        ("streaming-mixed.onnx", 1),
+    ] {
+        let options = OnnxOptions::default().with_encoder(file.starts_with("streaming/"));
+        let network: Arc<dyn Network> = Arc::new(OnnxNetwork::open(path(file), &options).unwrap());
+        assert_eq!(network.max_streams(), max_streams, "{file}");
+        let stream = || Arc::clone(&network).stream().unwrap();
+        let value = |place: usize| (place as f32 * 0.7).sin();
+        let utterances: Vec<Vec<f32>> =
+            (0..11).map(|number| (0..(5 * number) * WIDTH).map(|i| value(i + number)).collect()).collect();
+        let alone: Vec<Vec<f32>> = utterances.iter().map(|rows| stream().accept(rows).unwrap()).collect();
+        let mut streams: Vec<_> = utterances.iter().map(|_| stream()).collect();
+        let mut together = vec![vec![]; streams.len()];
+        for turn in 0..8 {
+            let part = |rows: &[f32]| rows.chunks(7 * WIDTH).nth(turn).unwrap_or_default().to_vec();
+            let parts: Vec<Vec<f32>> = utterances.iter().map(|rows| part(rows)).collect();
+            let pairs = streams.iter_mut().zip(&parts).map(|(stream, rows)| (&mut **stream, &rows[..]));
+            let found = network.accept_all(&mut pairs.collect::<Vec<_>>());
+            together.iter_mut().zip(found).for_each(|(all, found)| all.extend(found.unwrap()));
+        }
+        alone.iter().zip(&together).for_each(|(alone, together)| assert_close(together, alone));
+
+        let rows = [vec![0.5; 9 * WIDTH], vec![f32::NAN; 9 * WIDTH], vec![0.5; 9 * WIDTH + 1], vec![0.5; 9 * WIDTH]];
+        let mut streams: Vec<_> = rows.iter().map(|_| stream()).collect();
+        let pairs = streams.iter_mut().zip(&rows).map(|(stream, rows)| (&mut **stream, &rows[..]));
+        let found = network.accept_all(&mut pairs.collect::<Vec<_>>());
+        assert_close(found[0].as_ref().unwrap(), found[3].as_ref().unwrap());
+        assert!(
+            matches!(found[1], Err(NetworkError::Runtime { .. })) && matches!(found[2], Err(NetworkError::Rows { .. }))
+        );
+        assert!(!found[0].as_ref().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_stream_of_another_network_is_an_error() {
+    let open = || Arc::new(OnnxNetwork::open(path("streaming-ctc.onnx"), &OnnxOptions::default()).unwrap());
+    let (network, mut other) = (open(), open().stream().unwrap());
+    let mut own: Box<dyn NetworkStream> = Arc::clone(&network).stream().unwrap();
+    let rows = [0.5; 8 * WIDTH];
+    let found = network.accept_all(&mut [(&mut *other, &rows[..]), (&mut *own, &rows)]);
+    assert!(matches!(found[..], [Err(NetworkError::OtherNetwork), Ok(_)]), "{found:?}");
 }
 
 #[test]

@@ -14,12 +14,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kaldera::decoder::graph::{EndpointRule, EndpointRules};
 use kaldera::decoder::{Recognition, Segment};
+use kaldera::recognizer::LiveUpdate;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::models::Model;
 use crate::openai::ApiError;
-use crate::session::{Encoding, Session, words};
+use crate::session::{Encoding, Session, SessionError, words};
 use crate::socket::{Stop, close, limited, next_message, send};
 use crate::state::{Permit, State};
 
@@ -266,7 +267,13 @@ impl Connection {
 
     /// Takes samples, and sends the words that they bring.
     async fn take(&mut self, bytes: &[u8]) -> Result<Result<(), Problem>, Stop> {
-        let update = match self.session.accept(bytes).await {
+        let update = self.session.accept(bytes).await;
+        self.send_words(update).await
+    }
+
+    /// Sends the words of an update.
+    async fn send_words(&mut self, update: Result<LiveUpdate, SessionError>) -> Result<Result<(), Problem>, Stop> {
+        let update = match update {
             Ok(update) => update,
             Err(error) => return Ok(Err(Problem::new("server_error", error.to_string()))),
         };
@@ -296,13 +303,18 @@ impl Connection {
             let message = "there is no audio since the last commit";
             return Ok(Err(Problem::new("input_audio_buffer_commit_empty", message)));
         }
+        let update = self.session.flush().await;
+        if let Err(problem) = self.send_words(update).await? {
+            return Ok(Err(problem));
+        }
         match self.session.finish().await {
-            Ok(Some(last)) => {
-                self.begin_item(&last).await?;
-                let delta = self.item.end(&last);
-                self.send_delta(delta).await?;
+            Ok(ended) => {
+                for last in &ended {
+                    self.begin_item(last).await?;
+                    let delta = self.item.end(last);
+                    self.send_delta(delta).await?;
+                }
             }
-            Ok(None) => {}
             Err(error) => return Ok(Err(Problem::new("server_error", error.to_string()))),
         }
         let stopped = (self.detection.is_some() && self.item.has_begun).then_some(self.before + seconds);

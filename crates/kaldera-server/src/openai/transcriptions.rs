@@ -240,7 +240,11 @@ async fn save(state: &State, mut field: Field<'_>, to: &mut SpooledTempFile) -> 
             let message = format!("the file has more than {} MB", state.options.max_upload_mb);
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message).with_param("file"));
         }
-        to.write_all(&chunk).map_err(|error| {
+        let written = match to.is_rolled() {
+            true => tokio::task::block_in_place(|| to.write_all(&chunk)),
+            false => to.write_all(&chunk),
+        };
+        written.map_err(|error| {
             ApiError::new(StatusCode::INSUFFICIENT_STORAGE, format!("the file cannot be kept: {error}"))
         })?;
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kaldera_decoder::align::Topology;
 use kaldera_decoder::{FrameTimes, Vocabulary, WordUnits};
@@ -464,7 +465,7 @@ impl<'f> Model<'f> {
     }
 
     /// Opens the network, whose outputs are not merged.
-    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
+    pub(super) fn network(&self, front_end: &ModelFrontEnd) -> Result<Arc<dyn Network>, Error> {
         let NetworkFile { inputs, layers, .. } = &self.description.network;
         let file = self.network_file()?;
         let dim = front_end.dim();
@@ -489,7 +490,7 @@ impl<'f> Model<'f> {
             "safetensors" => {
                 let weights = self.weights(file).map_err(|error| self.refuse("network.file", error))?;
                 let stack = LayerStack::new(dim, layers, &weights);
-                Ok(Box::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
+                Ok(Arc::new(stack.map_err(|error| self.in_file("network.layers", file, &error))?))
             }
             _ => Err(self.refuse(
                 "network.file",
@@ -499,7 +500,7 @@ impl<'f> Model<'f> {
     }
 
     #[cfg(feature = "onnx")]
-    fn onnx(&self, path: &Path, front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, front_end: &ModelFrontEnd) -> Result<Arc<dyn Network>, Error> {
         use kaldera_onnx::{OnnxNetwork, OnnxOptions};
 
         let options = OnnxOptions::default().with_inputs(front_end.dim());
@@ -514,7 +515,7 @@ impl<'f> Model<'f> {
         if network.chunk().is_some() {
             network = network.with_tail(front_end.silence(TAIL_SECONDS)?).map_err(failed)?;
         }
-        Ok(Box::new(network))
+        Ok(Arc::new(network))
     }
 
     /// Opens the predictor; without a joiner its file has both.
@@ -557,7 +558,7 @@ impl<'f> Model<'f> {
     }
 
     #[cfg(not(feature = "onnx"))]
-    fn onnx(&self, path: &Path, _front_end: &ModelFrontEnd) -> Result<Box<dyn Network>, Error> {
+    fn onnx(&self, path: &Path, _front_end: &ModelFrontEnd) -> Result<Arc<dyn Network>, Error> {
         Err(self.refuse("network.file", format!("{}: {NO_ONNX}", path.display())))
     }
 

@@ -53,7 +53,7 @@ impl Stages {
             return Err(kaldera_network::Error::Option { key: "upsampling", found, expected }.into());
         };
         let times = FrameTimes::new(front_end.frame_shift() / f64::from(upsampling)).with_subsampling(subsampling);
-        Self::from_parts(front_end, Box::new(network), decoder.with_times(times)?)
+        Self::from_parts(front_end, Arc::new(network), decoder.with_times(times)?)
     }
 
     /// Reads the files of a description.
@@ -72,14 +72,14 @@ impl Stages {
 
     fn from_parts(
         front_end: ModelFrontEnd,
-        mut network: Box<dyn Network>,
+        mut network: Arc<dyn Network>,
         mut decoder: AnyDecoder,
     ) -> Result<Self, Error> {
         if let Some(merge) = decoder.take_merge() {
-            network = Box::new(Merged::new(network, merge)?);
+            network = Arc::new(Merged::new(network, merge)?);
         }
         let rate = ModelRate::new(front_end.samp_freq());
-        Ok(Self { front_end: Arc::new(front_end), network: network.into(), decoder, rate })
+        Ok(Self { front_end: Arc::new(front_end), network, decoder, rate })
     }
 
     /// Returns stages with these hot words, which share the network.
@@ -95,6 +95,11 @@ impl Stages {
     /// Returns the decoder.
     pub(super) fn decoder(&self) -> &AnyDecoder {
         &self.decoder
+    }
+
+    /// Returns the maximum number of streams that the network runs over in one pass.
+    pub(super) fn max_streams(&self) -> usize {
+        if self.front_end.needs_utterance() { 1 } else { self.network.max_streams() }
     }
 
     /// Returns the sample rate.

@@ -151,6 +151,49 @@ fn streams_are_kept_in_maps_and_moved_to_threads() {
     assert!(!all[0].is_empty() && all.iter().all(|one| *one == all[0]), "{all:?}");
 }
 
+/// Streams of two models, in chunks of other lengths; one of them has a sample that is no number.
+#[test]
+fn streams_that_are_accepted_together_are_as_alone() {
+    let (folder, stateless) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_model(folder.path(), false, "");
+    write_stateless_model(stateless.path());
+    let recognizers = [opened(folder.path()), opened(stateless.path())];
+    let begun = |number: usize| {
+        let live = LiveRecognizer::new(Arc::clone(&recognizers[number % 2]), [8000.0, 1000.0][number % 2]).unwrap();
+        live.with_rules(short_utterances())
+    };
+    let mut recordings: Vec<Vec<f32>> = (0..6).map(|number| samples(6000 + 1700 * number)).collect();
+    recordings[4][5000] = f32::INFINITY;
+    let chunks: Vec<Vec<&[f32]>> =
+        recordings.iter().enumerate().map(|(number, samples)| samples.chunks(500 + 90 * number).collect()).collect();
+    let alone = chunks.iter().enumerate().map(|(number, chunks)| {
+        let mut live = begun(number);
+        chunks.iter().map(|&chunk| live.accept(chunk).map_err(|error| error.to_string())).collect::<Vec<_>>()
+    });
+    let alone: Vec<_> = alone.collect();
+
+    let mut streams: Vec<LiveRecognizer> = (0..recordings.len()).map(begun).collect();
+    let mut together = vec![vec![]; streams.len()];
+    for turn in 0.. {
+        let mut now = vec![];
+        for ((live, chunks), results) in streams.iter_mut().zip(&chunks).zip(&mut together) {
+            now.extend(chunks.get(turn).map(|&chunk| ((live, chunk.into()), results)));
+        }
+        if now.is_empty() {
+            break;
+        }
+        let (mut pairs, results): (Vec<_>, Vec<_>) = now.into_iter().unzip();
+        for (results, found) in results.into_iter().zip(LiveRecognizer::accept_all(&mut pairs)) {
+            results.push(found.map_err(|error| error.to_string()));
+        }
+    }
+    assert_eq!(together, alone);
+    assert!(
+        together[4].iter().any(Result::is_err) && together.iter().flatten().filter(|found| found.is_err()).count() < 3
+    );
+    assert!(together.iter().flatten().flatten().filter(|update| !update.ended.is_empty()).count() > 10);
+}
+
 #[test]
 fn samples_that_are_no_numbers_are_errors_with_their_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -110,32 +110,72 @@ impl StagesLive {
         self.num_pending
     }
 
-    /// Takes more samples.
-    pub(in crate::recognizer) fn accept(&mut self, mut rest: &[f32]) -> Result<LiveUpdate, Error> {
-        let mut update = LiveUpdate::default();
-        while let Some(part) = rest.split_off(..self.before_look.min(rest.len())).filter(|part| !part.is_empty()) {
-            self.take(part)?;
-            let looks = self.before_look == 0;
-            if looks {
-                self.before_look = samples_of(LOOK_FOR_END, self.samp_freq).max(1);
+    /// Returns the seconds that must come before the network has more of its output.
+    pub(in crate::recognizer) fn seconds_before_output(&self) -> f64 {
+        self.stream.seconds_before_output()
+    }
+
+    /// Returns the maximum number of streams that the network runs over in one pass.
+    pub(in crate::recognizer) fn max_streams(&self) -> usize {
+        self.stages.max_streams()
+    }
+
+    /// Takes more samples of each stream.
+    pub(in crate::recognizer) fn accept_all(streams: &mut [(&mut Self, &[f32])]) -> Vec<Result<LiveUpdate, Error>> {
+        let mut updates: Vec<_> = streams.iter().map(|_| Ok(LiveUpdate::default())).collect();
+        loop {
+            let mut parts = vec![];
+            for ((live, rest), update) in streams.iter_mut().zip(&mut updates).filter(|(_, update)| update.is_ok()) {
+                if let Some(part) = rest.split_off(..live.before_look.min(rest.len())).filter(|part| !part.is_empty()) {
+                    parts.push((&mut **live, part, rest.is_empty(), update));
+                }
             }
-            let is_due = match self.stream.keeps_state() {
-                true => looks || rest.is_empty(),
-                false => looks && self.due.is_now(&self.recent),
-            };
-            if !is_due {
-                continue;
+            if parts.is_empty() {
+                break;
             }
-            let found = self.stream.partial()?;
-            self.num_pending = 0;
-            if looks && self.has_ended(&found)? {
-                update.ended.extend(self.end(&found)?);
-                update.so_far = None;
-            } else {
-                update.so_far = Some(found);
+            let mut taking: Vec<_> = parts.iter_mut().map(|(live, part, ..)| (&mut live.stream, *part)).collect();
+            let taken = StagesStream::accept_all(&mut taking);
+            for ((live, part, is_last, update), taken) in parts.into_iter().zip(taken) {
+                let after = |update: LiveUpdate| live.after(part, taken, is_last, update);
+                *update = std::mem::replace(update, Ok(LiveUpdate::default())).and_then(after);
             }
         }
-        update.so_far = update.so_far.map(|found| self.place().shift(found));
+        for ((live, _), update) in streams.iter().zip(&mut updates) {
+            if let Ok(update) = update {
+                update.so_far = update.so_far.take().map(|found| live.place().shift(found));
+            }
+        }
+        updates
+    }
+
+    /// Returns the results after samples that the stream has taken.
+    fn after(
+        &mut self,
+        samples: &[f32],
+        taken: Result<(), Error>,
+        is_last: bool,
+        mut update: LiveUpdate,
+    ) -> Result<LiveUpdate, Error> {
+        self.count(samples, taken)?;
+        let looks = self.before_look == 0;
+        if looks {
+            self.before_look = samples_of(LOOK_FOR_END, self.samp_freq).max(1);
+        }
+        let is_due = match self.stream.keeps_state() {
+            true => looks || is_last,
+            false => looks && self.due.is_now(&self.recent),
+        };
+        if !is_due {
+            return Ok(update);
+        }
+        let found = self.stream.partial()?;
+        self.num_pending = 0;
+        if looks && self.has_ended(&found)? {
+            update.ended.extend(self.end(&found)?);
+            update.so_far = None;
+        } else {
+            update.so_far = Some(found);
+        }
         Ok(update)
     }
 
@@ -152,9 +192,9 @@ impl StagesLive {
         Ok(has_words(&found).then(|| place.shift(found)))
     }
 
-    /// Takes samples in which no end is searched for.
-    fn take(&mut self, samples: &[f32]) -> Result<(), Error> {
-        self.stream.accept(samples).map_err(|error| match error {
+    /// Counts samples that the stream has taken.
+    fn count(&mut self, samples: &[f32], taken: Result<(), Error>) -> Result<(), Error> {
+        taken.map_err(|error| match error {
             // Counted from the start.
             Error::Audio(kaldera_audio::Error::NotFiniteSample { channel, value, .. }) => {
                 let at = samples.iter().position(|sample| !sample.is_finite()).unwrap_or_default();
