@@ -227,3 +227,107 @@ pub(crate) fn text(utterances: &[Recognition]) -> String {
     let texts = utterances.iter().map(Recognition::text).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use kaldera::feat::{FeatureOptions, FrontEnd, FrontEndOptions, SampleOptions};
+    use kaldera::network::{Batch, Error as NetworkError, Network, NetworkStream};
+    use kaldera::prelude::*;
+
+    use super::*;
+    use crate::keys::Keys;
+    use crate::models::Models;
+    use crate::options::ServerOptions;
+    use crate::state::Shared;
+
+    /// Rows for which the network of the test waits.
+    const CHUNK: usize = 1600;
+
+    /// A network that runs when it has [`CHUNK`] rows, and sends the number of rows of each call.
+    #[derive(Debug, Clone)]
+    struct Chunked(mpsc::Sender<usize>);
+
+    #[derive(Debug)]
+    struct ChunkedStream {
+        network: Chunked,
+        held: Vec<f32>,
+    }
+
+    impl ChunkedStream {
+        fn run(&mut self, rows: usize) -> Vec<f32> {
+            self.held.drain(..rows).flat_map(|row| if row > 0.0 { [-20.0, 0.0] } else { [0.0, -20.0] }).collect()
+        }
+    }
+
+    impl Network for Chunked {
+        fn num_inputs(&self) -> usize {
+            1
+        }
+
+        fn num_outputs(&self) -> usize {
+            2
+        }
+
+        fn log_probs(&self, batch: &Batch<'_>) -> Result<LodTensor<f32>, NetworkError> {
+            Ok(batch.rows().clone())
+        }
+
+        fn stream(self: Arc<Self>) -> Result<Box<dyn NetworkStream>, NetworkError> {
+            Ok(Box::new(ChunkedStream { network: (*self).clone(), held: vec![] }))
+        }
+    }
+
+    impl NetworkStream for ChunkedStream {
+        fn accept(&mut self, rows: &[f32]) -> Result<Vec<f32>, NetworkError> {
+            self.network.0.send(rows.len()).unwrap();
+            self.held.extend(rows);
+            let whole = self.held.len() - self.held.len() % CHUNK;
+            Ok(self.run(whole))
+        }
+
+        fn rows_before_result(&self) -> usize {
+            CHUNK - self.held.len()
+        }
+
+        fn finish(&mut self, rows: &[f32]) -> Result<Vec<f32>, NetworkError> {
+            let mut output = self.accept(rows)?;
+            output.extend(self.run(self.held.len()));
+            Ok(output)
+        }
+    }
+
+    #[tokio::test]
+    async fn samples_wait_until_the_network_can_run_and_none_is_lost() {
+        let (tell, calls) = mpsc::channel();
+        let features = FeatureOptions::Samples(SampleOptions::default());
+        let front_end = FrontEnd::new(FrontEndOptions::from_features(features)).unwrap();
+        let decoder = CtcDecoder::new(Vocabulary::new(["<blk>", "a"], 0).unwrap(), CtcDecoderOptions::default());
+        let recognizer = Recognizer::new(front_end, Chunked(tell), decoder.unwrap()).unwrap();
+        let models = Models::new([("chunked", recognizer)]).unwrap();
+        let state = Arc::new(Shared::new(models, ServerOptions::default(), Keys::default(), Pool::new(1).unwrap()));
+
+        // Three words, one in the last sample.
+        let mut samples = vec![0_i16; 10_001];
+        for word in [100, 5_000, 10_000] {
+            samples[word] = 1;
+        }
+        let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        let mut session = Session::new(&state, state.models.first().clone(), state.stream().unwrap());
+        let mut taken = 0;
+        for piece in bytes.chunks(401) {
+            session.accept(piece).await.unwrap();
+            taken += piece.len();
+            assert!((session.seconds() - (taken / 2) as f64 / 16_000.0).abs() < 1e-9);
+        }
+        assert_eq!(text(&session.finish().await.unwrap()), "aaa");
+
+        let calls: Vec<usize> = calls.try_iter().filter(|&rows| rows > 0).collect();
+        assert_eq!(calls.iter().sum::<usize>(), samples.len());
+        let [first, middle @ .., _] = &calls[..] else { panic!("{calls:?}") };
+        assert_eq!(*first, 200);
+        assert!(middle.len() >= 5 && middle.iter().all(|rows| (1_400..1_800).contains(rows)), "{calls:?}");
+        state.pool.close();
+    }
+}
