@@ -12,6 +12,7 @@ pub mod ivector_rows;
 mod json;
 mod online_model;
 mod recognizer;
+mod rescoring;
 mod results;
 mod spoken;
 

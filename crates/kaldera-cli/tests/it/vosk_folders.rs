@@ -84,6 +84,8 @@ fn check_lists_the_parts_and_those_that_are_left_out() {
     let bench = bench();
     fs::create_dir(bench.path("vosk/rnnlm")).unwrap();
     bench.file("vosk/rnnlm/final.raw", "");
+    fs::create_dir(bench.path("vosk/rescore")).unwrap();
+    bench.file("vosk/rescore/G.fst", "");
     let ended = bench.line("model check vosk").with(0);
     for expected in [
         "vosk: a Vosk model, 3 words, a frame each 30.0 ms",
@@ -91,10 +93,14 @@ fn check_lists_the_parts_and_those_that_are_left_out() {
         "3 outputs of the network, 3 pdfs; a graph in one file",
         "graph/HCLG.fst (",
         "the positions of phones in words, for times",
+        "rescore/G.fst is left out: the n-gram model of the graph, which rescoring takes away",
         "rnnlm/final.raw is left out: the recurrent language model for rescoring",
     ] {
         assert!(ended.stdout.contains(expected), "{expected}: {}", ended.stdout);
     }
+    bench.file("vosk/rescore/G.carpa", "");
+    bench.line("model check vosk").with(1).tells(&["G.fst: "]);
+    fs::remove_dir_all(bench.path("vosk/rescore")).unwrap();
     fs::remove_file(bench.path("vosk/graph/words.txt")).unwrap();
     bench.line("model check vosk").with(1).tells(&["words.txt", "the file is missing"]);
 }

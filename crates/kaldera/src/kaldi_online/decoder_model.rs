@@ -18,6 +18,7 @@ use kaldi_io::transition_model::{Transition, TransitionModel};
 use crate::error::Error;
 use crate::kaldi_online::decoding_config::DecodingConfig;
 use crate::kaldi_online::folder::{Layout, OnlineFolder, Part};
+use crate::kaldi_online::rescoring::Rescoring;
 use crate::kaldi_online::results::{self, Alternative, TimedWord};
 
 /// Factor of the graph's costs in the lattice of a result, as Vosk has it.
@@ -62,8 +63,8 @@ impl SearchGraph for View {
     }
 }
 
-/// An online model without features and network: it decodes the network's output. All streams share
-/// it.
+/// An online model without features and network: it decodes the network's output, and rescores
+/// lattices. All streams share it.
 #[derive(Debug)]
 pub struct DecoderModel {
     config: DecodingConfig,
@@ -74,6 +75,7 @@ pub struct DecoderModel {
     graph: Graph,
     words: SymbolTable,
     boundaries: Option<PhoneBoundaries>,
+    rescoring: Option<Rescoring>,
 }
 
 impl DecoderModel {
@@ -112,7 +114,8 @@ impl DecoderModel {
         };
         let labels = transition_labels(&transitions);
         let is_silence = ids_of_phones(&transitions, &config.silence_phones);
-        Ok(Self { config, transitions, labels, is_silence, graph, words, boundaries })
+        let rescoring = Rescoring::open(folder)?;
+        Ok(Self { config, transitions, labels, is_silence, graph, words, boundaries, rescoring })
     }
 
     /// Returns the options.
@@ -360,7 +363,9 @@ impl UtteranceDecoder {
         results::best_words(&lattice, self.model.boundaries.as_ref())
     }
 
-    /// Ends the utterance and returns its lattice, with the costs of the graph as they are.
+    /// Ends the utterance and returns its lattice, with the costs of the graph as they are. If the
+    /// folder has a `rescore/G.carpa`, its costs take the place of the costs of `rescore/G.fst`; a
+    /// lattice whose words these models lack has no state.
     ///
     /// # Errors
     /// [`Error::Fsa`] for a limit.
@@ -368,7 +373,11 @@ impl UtteranceDecoder {
     pub fn finish(&mut self) -> Result<Lattice, Error> {
         self.decoder.finish(&mut self.view)?;
         let frames = self.num_frames();
-        Ok(self.decoder.lattice(&mut self.view, &self.model.labels, frames, true)?)
+        let lattice = self.decoder.lattice(&mut self.view, &self.model.labels, frames, true)?;
+        match &self.model.rescoring {
+            Some(rescoring) => rescoring.rescore(&lattice),
+            None => Ok(lattice),
+        }
     }
 }
 

@@ -119,11 +119,6 @@ impl Part {
         }
     }
 
-    /// Returns `false` for a part that is left out.
-    pub fn is_used(self) -> bool {
-        !matches!(self, Self::PitchConfig | Self::Carpa | Self::RescoredGrammar | Self::Rnnlm)
-    }
-
     /// Returns its path in a folder of this layout.
     pub fn path(self, layout: Layout) -> &'static str {
         let of_v2 = match self {
@@ -248,9 +243,23 @@ impl OnlineFolder {
         Part::ALL.into_iter().filter_map(|part| Some((part, self.find_part(part)?)))
     }
 
+    /// Returns the parts that are there and are used, in order, with their paths.
+    pub fn used_parts(&self) -> impl Iterator<Item = (Part, PathBuf)> {
+        self.parts().filter(|&(part, _)| self.is_used(part))
+    }
+
+    fn is_used(&self, part: Part) -> bool {
+        match part {
+            Part::PitchConfig | Part::Rnnlm => false,
+            // Nothing is taken away if nothing is added.
+            Part::RescoredGrammar => self.find_part(Part::Carpa).is_some(),
+            _ => true,
+        }
+    }
+
     /// Returns a sentence for each part that is there, but is not used.
     pub fn left_out(&self) -> Vec<String> {
-        let found = self.parts().filter(|(part, _)| !part.is_used());
+        let found = self.parts().filter(|&(part, _)| !self.is_used(part));
         found.map(|(part, _)| format!("{} is left out: {}", part.path(self.layout), part.purpose())).collect()
     }
 }
@@ -333,5 +342,19 @@ mod tests {
         let error = found.require(Part::Disambiguation).unwrap_err().to_string();
         assert!(error.contains("graph/disambig_tid.int") && error.contains("become epsilons"), "{error}");
         assert_eq!(found.left_out(), ["rnnlm/final.raw is left out: the recurrent language model for rescoring"]);
+    }
+
+    #[test]
+    fn the_grammar_is_used_with_a_larger_one() {
+        let files = ["am/final.mdl", "conf/model.conf", "rescore/G.fst", "rescore/G.carpa"];
+        let both = folder(&files);
+        let both = OnlineFolder::find(both.path()).unwrap();
+        assert!(both.left_out().is_empty());
+        assert!(both.used_parts().any(|(part, _)| part == Part::RescoredGrammar));
+        let one = folder(&files[..3]);
+        let one = OnlineFolder::find(one.path()).unwrap();
+        assert!(one.used_parts().all(|(part, _)| part != Part::RescoredGrammar));
+        let left_out = "rescore/G.fst is left out: the n-gram model of the graph, which rescoring takes away";
+        assert_eq!(one.left_out(), [left_out]);
     }
 }

@@ -245,7 +245,7 @@ impl OnlineModel {
     /// # Errors
     /// As [`IvectorConfig::of_folder`].
     pub fn files(folder: &OnlineFolder) -> Result<Vec<PathBuf>, Error> {
-        let mut files: Vec<PathBuf> = folder.parts().filter(|(part, _)| part.is_used()).map(|(_, path)| path).collect();
+        let mut files: Vec<PathBuf> = folder.used_parts().map(|(_, path)| path).collect();
         for file in IvectorConfig::of_folder(folder)?.into_iter().flat_map(IvectorConfig::files) {
             if !files.contains(&file) {
                 files.push(file);

@@ -10,5 +10,6 @@ mod papers;
 mod pipeline;
 mod recognizer;
 mod recordings;
+mod rescoring;
 mod snfa;
 mod transducer;

@@ -29,7 +29,7 @@ pub(super) fn about(model: &OnlineModel, folder: &Path) -> String {
         network.output_dim(),
         decoder.transitions().num_pdfs(),
     );
-    let rows = found.parts().filter(|(part, _)| part.is_used()).map(|(part, path)| {
+    let rows = found.used_parts().map(|(part, path)| {
         let size = fs::metadata(&path).map_or(0, |metadata| metadata.len());
         (format!("{} ({size} bytes)", part.path(found.layout())), part.purpose().to_owned())
     });
