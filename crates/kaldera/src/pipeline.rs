@@ -45,7 +45,7 @@ pub use self::batches::{Batch, Batches};
 pub use self::extract::FeatureExtractor;
 pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
-pub use self::pitch::{NccfAndPitch, PitchFeatures};
+pub use self::pitch::{NccfAndPitch, PitchFeatures, PitchStream};
 pub use self::post::Cmvn;
 use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::{read_features, read_features_with};

@@ -168,6 +168,14 @@ pub trait OptionSet {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>);
 }
 
+/// The options of both, as in a file with the options of pitch and of its features.
+impl<A: OptionSet, B: OptionSet> OptionSet for (A, B) {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.0.register(registry);
+        self.1.register(registry);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

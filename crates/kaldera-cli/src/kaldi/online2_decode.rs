@@ -238,8 +238,8 @@ impl Model {
 /// Checks that the parts fit each other.
 fn check(network: &LoopedNetwork, features: &FeatureInfo, transitions: &TransitionModel) -> Result<(), Failure> {
     let output = network.output_dim();
-    if network.input_dim() != features.dim {
-        return Err(Failure::FeatureDim { found: features.dim, wanted: network.input_dim() });
+    if network.input_dim() != features.dim() {
+        return Err(Failure::FeatureDim { found: features.dim(), wanted: network.input_dim() });
     }
     match (network.ivector_dim(), &features.ivector) {
         (Some(wanted), Some(front_end)) if front_end.ivector_dim() != wanted => {
@@ -269,12 +269,9 @@ struct Utterance<'a> {
 impl Utterance<'_> {
     /// Takes a chunk of samples, and decodes the rows that are ready then.
     fn accept(&mut self, samples: &[f32], is_last: bool) -> Result<(), Failure> {
-        let rows = self.features.accept(samples)?;
-        self.network.push(&rows)?;
+        self.features.accept(samples)?;
         if is_last {
-            let rows = self.features.finish()?;
-            self.network.push(&rows)?;
-            self.network.end();
+            self.features.finish(&mut self.network)?;
         }
         self.weight_silence()?;
         self.advance()
@@ -293,7 +290,7 @@ impl Utterance<'_> {
 
     fn advance(&mut self) -> Result<(), Failure> {
         let Model { network, options, labels, .. } = self.model;
-        while self.network.ready() {
+        while self.features.fill(&mut self.network)? {
             self.features.newest_ivector(&mut self.ivector)?;
             network.advance(&mut [&mut self.network], &[&self.ivector])?;
             let mut rows = self.network.take_output();

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
     CmvnStats, Extractor, Fbank, FbankOptions, FeatureStream, FrameExtractionOptions, Kind, Mfcc, MfccOptions,
-    OnlineCmvn, Plp, PlpOptions, RowStream,
+    OnlineCmvn, PitchExtractionOptions, Plp, PlpOptions, ProcessPitchOptions, RowStream,
 };
 use kaldera::io::read_object;
 use kaldera::ivector::SilenceWeightingOptions;
 use kaldera::kaldi_online::{
-    IvectorConfig, IvectorFrontEnd, IvectorSpeaker, IvectorStream, read_cmvn_options, read_config,
+    IvectorConfig, IvectorFrontEnd, IvectorSpeaker, IvectorStream, PitchedRows, read_cmvn_options, read_config,
 };
 use kaldera::matrix::Matrix;
+use kaldera::nnet3::Stream;
+use kaldera::pipeline::{FeatureExtractor, PitchFeatures};
 use tracing::warn;
 
 use crate::kaldi::{Failure, colon_list};
@@ -62,12 +64,9 @@ impl OptionSet for FeatureConfig {
         registry.add("cmvn-config", &mut self.cmvn_config, doc);
         let doc = "Global statistics of the network's features, for --cmvn-config (rxfilename)";
         registry.add("global-cmvn-stats", &mut self.global_cmvn_stats, doc);
-        registry.add("add-pitch", &mut self.add_pitch, "Not supported: append the features of pitch");
-        registry.add(
-            "online-pitch-config",
-            &mut self.online_pitch_config,
-            "No effect, as --add-pitch is not supported",
-        );
+        registry.add("add-pitch", &mut self.add_pitch, "Append the features of pitch; i-vectors are without them");
+        let doc = "File with the options of pitch and of its features";
+        registry.add("online-pitch-config", &mut self.online_pitch_config, doc);
         let doc = "File with the options of i-vectors, such as conf/ivector_extractor.conf";
         registry.add("ivector-extraction-config", &mut self.ivector_extraction_config, doc);
         let doc = "Phones that have --ivector-silence-weighting.silence-weight in i-vectors, such as 1:2:3";
@@ -82,18 +81,12 @@ impl OptionSet for FeatureConfig {
 impl FeatureConfig {
     /// Reads the files. `online` is `false` if each i-vector may see all frames.
     pub(super) fn open(&self, online: bool) -> Result<FeatureInfo, Failure> {
-        if self.add_pitch {
-            return Err(Failure::Unsupported { name: "add-pitch", reason: "streams have no pitch here" });
-        }
         let mut mfcc = MfccOptions::default();
         self.read("mfcc", &self.mfcc_config, &mut mfcc)?;
         let mut plp = PlpOptions::default();
         self.read("plp", &self.plp_config, &mut plp)?;
         let mut fbank = FbankOptions::default();
         self.read("fbank", &self.fbank_config, &mut fbank)?;
-        if !self.online_pitch_config.is_empty() {
-            warn!("--online-pitch-config has no effect without --add-pitch");
-        }
         let mut info = match &*self.feature_type {
             "mfcc" => FeatureInfo::new(Mfcc::new(mfcc)?),
             "plp" => FeatureInfo::new(Plp::new(plp)?),
@@ -103,6 +96,7 @@ impl FeatureConfig {
                 return Err(Failure::Option { name, value, expected: "mfcc, plp or fbank" });
             }
         };
+        info.pitch = self.pitch()?;
         if !self.cmvn_config.is_empty() {
             let options = read_cmvn_options(&self.cmvn_config)?;
             if self.global_cmvn_stats.is_empty() {
@@ -120,6 +114,17 @@ impl FeatureConfig {
             info.ivector = Some(config.open()?);
         }
         Ok(info)
+    }
+
+    fn pitch(&self) -> Result<Option<PitchFeatures>, Failure> {
+        let mut options = <(PitchExtractionOptions, ProcessPitchOptions)>::default();
+        if !self.online_pitch_config.is_empty() {
+            read_config(&self.online_pitch_config, &mut options)?;
+            if !self.add_pitch {
+                warn!("--online-pitch-config has no effect without --add-pitch");
+            }
+        }
+        Ok(if self.add_pitch { Some(PitchFeatures::new(options.0, options.1)?) } else { None })
     }
 
     fn read(&self, kind: &str, file: &str, options: &mut impl OptionSet) -> Result<(), Failure> {
@@ -172,7 +177,9 @@ type NewRows = dyn Fn(&str, f32) -> Result<Box<dyn Rows>, Failure>;
 /// The parts that all streams share.
 pub(super) struct FeatureInfo {
     new_rows: Box<NewRows>,
-    pub(super) dim: usize,
+    /// Number of columns without pitch.
+    base_dim: usize,
+    pitch: Option<PitchFeatures>,
     /// Seconds from a frame to the next.
     pub(super) frame_shift: f32,
     cmvn: Option<OnlineCmvn>,
@@ -182,12 +189,17 @@ pub(super) struct FeatureInfo {
 impl FeatureInfo {
     fn new<K: Kind>(extractor: Extractor<K>) -> Self {
         let FrameExtractionOptions { frame_shift_ms, .. } = extractor.frame_options();
-        let (dim, frame_shift) = (extractor.dim(), frame_shift_ms / 1000.0);
+        let (base_dim, frame_shift) = (extractor.dim(), frame_shift_ms / 1000.0);
         let extractor = Arc::new(extractor.rounded_as_kaldi());
         let new_rows = move |key: &str, samp_freq: f32| -> Result<Box<dyn Rows>, Failure> {
             Ok(Box::new(FeatureStream::new(Arc::clone(&extractor)).with_sample_rate(samp_freq)?.with_key(key)))
         };
-        Self { new_rows: Box::new(new_rows), dim, frame_shift, cmvn: None, ivector: None }
+        Self { new_rows: Box::new(new_rows), base_dim, pitch: None, frame_shift, cmvn: None, ivector: None }
+    }
+
+    /// Returns the number of columns of the network's features.
+    pub(super) fn dim(&self) -> usize {
+        self.base_dim + self.pitch.as_ref().map_or(0, PitchFeatures::dim)
     }
 
     /// Begins an utterance of a speaker.
@@ -196,14 +208,14 @@ impl FeatureInfo {
         if let (Some(cmvn), Some(stats)) = (&mut cmvn, &speaker.cmvn) {
             cmvn.set_speaker(Some(stats.clone()))?;
         }
+        let pitch = self.pitch.as_ref().map(|pitch| pitch.stream(samp_freq, key)).transpose()?;
         let new_ivector = |front_end: &Arc<_>| IvectorStream::new(Arc::clone(front_end), speaker.ivector.clone());
         Ok(Features {
-            rows: (self.new_rows)(key, samp_freq)?,
+            base: (self.new_rows)(key, samp_freq)?,
+            rows: PitchedRows::new(self.base_dim, pitch),
             cmvn,
             ivector: self.ivector.as_ref().map(new_ivector).transpose()?,
-            dim: self.dim,
-            num_frames: 0,
-            sums: speaker.cmvn.clone().unwrap_or_else(|| CmvnStats::new(self.dim)),
+            sums: speaker.cmvn.clone().unwrap_or_else(|| CmvnStats::new(self.dim())),
             new: Vec::new(),
         })
     }
@@ -218,57 +230,72 @@ pub(super) struct Speaker {
 
 /// The features of an utterance.
 pub(super) struct Features {
-    rows: Box<dyn Rows>,
+    base: Box<dyn Rows>,
+    rows: PitchedRows,
     cmvn: Option<OnlineCmvn>,
     pub(super) ivector: Option<IvectorStream>,
-    dim: usize,
-    num_frames: usize,
     /// Sums of the speaker's frames.
     sums: CmvnStats,
     new: Vec<f32>,
 }
 
 impl Features {
-    /// Takes samples on the scale of 16-bit integers; returns new rows for the network.
-    pub(super) fn accept(&mut self, samples: &[f32]) -> Result<Matrix<f32>, Failure> {
+    /// Takes samples on the scale of 16-bit integers.
+    pub(super) fn accept(&mut self, samples: &[f32]) -> Result<(), Failure> {
         self.new.clear();
-        self.rows.accept(samples, &mut self.new)?;
-        self.pass_on()
-    }
-
-    /// Takes the end of the samples; returns the last rows for the network.
-    pub(super) fn finish(&mut self) -> Result<Matrix<f32>, Failure> {
-        self.new.clear();
-        self.rows.finish(&mut self.new);
-        let rows = self.pass_on()?;
-        if let Some(ivector) = &mut self.ivector {
-            ivector.finish()?;
-        }
-        Ok(rows)
-    }
-
-    fn pass_on(&mut self) -> Result<Matrix<f32>, Failure> {
-        let count = self.new.len() / self.dim;
-        if count == 0 {
-            return Ok(Matrix::default());
-        }
-        self.num_frames += count;
+        self.base.accept(samples, &mut self.new)?;
+        self.rows.accept(samples, &self.new)?;
         if let Some(ivector) = &mut self.ivector {
             ivector.accept(&self.new)?;
         }
-        let rows = Matrix::from_vec(count, self.dim, self.new.clone())?;
+        Ok(())
+    }
+
+    /// Takes the end of the samples, and gives the last rows to the network.
+    pub(super) fn finish(&mut self, network: &mut Stream) -> Result<(), Failure> {
+        self.new.clear();
+        self.base.finish(&mut self.new);
+        self.rows.finish(&self.new)?;
+        if let Some(ivector) = &mut self.ivector {
+            ivector.accept(&self.new)?;
+            ivector.finish()?;
+        }
+        network.push(&self.take(self.rows.num_waiting())?)?;
+        network.end();
+        Ok(())
+    }
+
+    /// Returns `true` if the network has the rows of a chunk, which it gets when all are there.
+    pub(super) fn fill(&mut self, network: &mut Stream) -> Result<bool, Failure> {
+        let missing = network.frames_to_chunk();
+        if missing <= self.rows.num_waiting() {
+            network.push(&self.take(missing)?)?;
+        }
+        Ok(network.ready())
+    }
+
+    /// Takes rows for the network.
+    fn take(&mut self, count: usize) -> Result<Matrix<f32>, Failure> {
+        let (dim, mut values) = (self.rows.dim(), Vec::new());
+        self.rows.take(count, &mut values);
+        let count = values.len() / dim;
+        if count == 0 {
+            return Ok(Matrix::default());
+        }
+        let rows = Matrix::from_vec(count, dim, values)?;
         let Some(cmvn) = &mut self.cmvn else { return Ok(rows) };
         self.sums.accumulate(&rows)?;
-        let mut normalised = Vec::with_capacity(self.new.len());
+        let mut normalised = Vec::with_capacity(count * dim);
         for row in rows.rows() {
             cmvn.accept(row, &mut normalised)?;
         }
-        Ok(Matrix::from_vec(count, self.dim, normalised)?)
+        Ok(Matrix::from_vec(count, dim, normalised)?)
     }
 
     /// Returns the number of frames whose features and i-vector are there.
     pub(super) fn num_frames_ready(&self) -> usize {
-        self.ivector.as_ref().map_or(self.num_frames, |ivector| ivector.num_frames_ready().min(self.num_frames))
+        let frames = self.rows.num_frames_ready();
+        self.ivector.as_ref().map_or(frames, |ivector| ivector.num_frames_ready().min(frames))
     }
 
     /// Sets `out` to the newest i-vector, if there is one.
@@ -282,6 +309,8 @@ impl Features {
 
     /// Returns the speaker for the next utterance.
     pub(super) fn speaker(mut self) -> Result<Speaker, Failure> {
+        // Rows after the end of an utterance count for the normalisation of the next one.
+        self.take(self.rows.num_waiting())?;
         let ivector = self.ivector.as_mut().map(IvectorStream::speaker).transpose()?;
         let cmvn = Some(self.sums).filter(|sums| self.cmvn.is_some() && sums.count() > 0.0);
         Ok(Speaker { cmvn, ivector })

@@ -3,7 +3,6 @@
 
 use std::process::ExitCode;
 
-use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
     Audio, Error, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace, ProcessPitchOptions,
 };
@@ -40,28 +39,16 @@ For example: compute-kaldi-pitch-feats --sample-frequency=8000 scp:wav.scp ark:p
     })
 }
 
-#[derive(Default)]
-struct Both {
-    pitch: PitchExtractionOptions,
-    process: ProcessPitchOptions,
-}
-
-impl OptionSet for Both {
-    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        self.pitch.register(registry);
-        self.process.register(registry);
-    }
-}
-
 fn run_compute_and_process(call: Call<'_>) -> ExitCode {
     let usage = "Extracts the pitch of recordings and makes features for speech recognition, as
 compute-kaldi-pitch-feats followed by process-kaldi-pitch-feats; --frames-per-chunk and
 --simulate-first-pass-online simulate live audio.
 Usage: compute-and-process-kaldi-pitch-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-and-process-kaldi-pitch-feats --srand=1 scp:wav.scp ark:feats.ark";
-    super::run(COMPUTE_AND_PROCESS.name, usage, call, Both::default(), |options, [recordings, output]| {
-        let extractor = PitchExtractor::new(options.pitch)?;
-        let processor = PitchProcessor::new(options.process)?;
+    let options = <(PitchExtractionOptions, ProcessPitchOptions)>::default();
+    super::run(COMPUTE_AND_PROCESS.name, usage, call, options, |(pitch, process), [recordings, output]| {
+        let extractor = PitchExtractor::new(pitch)?;
+        let processor = PitchProcessor::new(process)?;
         let mut workspace = PitchWorkspace::default();
         let counts =
             map_recordings(&recordings, &output, |audio| processor.compute_with(&mut workspace, &extractor, audio))?;

@@ -308,13 +308,36 @@ fn recordings_become_lattices() {
 }
 
 #[test]
+fn pitch_is_appended_to_features() {
+    let bench = online_bench();
+    let network = bench.text("final.mdl");
+    let (network, weights) = (network.replace("input dim=1", "input dim=4"), "[\n  0.1 0 0 0 0.1 0 \n  0 0 0 0 0 0 ]");
+    bench.file("pitch.mdl", &network.replace("[\n  0.1 0.1 0 \n  0 0 0 ]", weights));
+    bench.file("pitch.conf", "--normalization-right-context=25\n--frames-per-chunk=10\n--nccf-ballast-online=true\n");
+    let decode = |options: &str, lattices: &str| {
+        let options = format!("--config=online.conf {options} graph.fst ark:spk2utt scp:wav.scp ark,t:{lattices}");
+        bench.line(&format!("online2-wav-nnet3-latgen-faster {options}")).with(0)
+    };
+    // All at once: a chunk that waits for pitch has a later i-vector.
+    decode("--chunk-length=-1 final.mdl", "without");
+    decode("--chunk-length=-1 --add-pitch=true --online-pitch-config=pitch.conf pitch.mdl", "with");
+    assert_eq!(bench.text("with"), bench.text("without"), "the network gives pitch no weight");
+    bench.file("pitch-stats", " [ 5 0 0 0 10\n 20 20 20 20 0 ]\n");
+    bench.file("pitch-cmvn.conf", "--cmn-window=60\n");
+    decode("--add-pitch=true --cmvn-config=pitch-cmvn.conf --global-cmvn-stats=pitch-stats pitch.mdl", "normalised");
+    decode("--chunk-length=-1 --online-pitch-config=pitch.conf final.mdl", "again")
+        .has_line("WARN", &["without --add-pitch"]);
+    assert_eq!(bench.text("again"), bench.text("without"));
+}
+
+#[test]
 fn online_models_that_do_not_fit_end_a_run() {
     let bench = online_bench();
     bench.file("wide.conf", "--dither=0\n");
     for (options, expected) in [
         ("--mfcc-config=mfcc.conf final.mdl", "the network takes i-vectors: give --ivector-extraction-config"),
         ("--mfcc-config=wide.conf final.mdl", "the features have 13 columns, and the network takes 1"),
-        ("--config=online.conf --add-pitch=true final.mdl", "option --add-pitch is not supported"),
+        ("--config=online.conf --add-pitch=true final.mdl", "the features have 4 columns, and the network takes 1"),
         ("--config=online.conf --feature-type=pitch final.mdl", "--feature-type=pitch"),
         ("--config=online.conf --cmvn-config=online_cmvn.conf final.mdl", "--global-cmvn-stats"),
         ("--config=online.conf --endpoint.silence-phones=sil final.mdl", "--endpoint.silence-phones=sil"),

@@ -31,6 +31,8 @@ pub struct DecodingConfig {
     pub endpoints: EndpointRules,
     /// Kind of the features, `mfcc` or `fbank`; `None` if the files of the folder say it.
     pub feature_type: Option<String>,
+    /// Appends pitch to the features. Vosk's folders have `pitch.conf` instead.
+    pub add_pitch: bool,
     /// Parts of the folder that the configuration names, with these names.
     pub named: Vec<(Part, String)>,
 }
@@ -46,6 +48,7 @@ impl Default for DecodingConfig {
             silence_phones: Vec::new(),
             endpoints: EndpointRules::kaldi(),
             feature_type: None,
+            add_pitch: false,
             named: Vec::new(),
         }
     }
@@ -99,17 +102,18 @@ impl OptionValue for Unused {
 }
 
 /// Options that name parts of the folder.
-const NAMED: [(&str, Part); 5] = [
+const NAMED: [(&str, Part); 6] = [
     ("mfcc-config", Part::MfccConfig),
     ("fbank-config", Part::FbankConfig),
+    ("online-pitch-config", Part::PitchConfig),
     ("cmvn-config", Part::CmvnConfig),
     ("global-cmvn-stats", Part::GlobalCmvn),
     ("ivector-extraction-config", Part::IvectorConfig),
 ];
 
-/// Names of options that speed Kaldi's own computation up or print something, of its limits of
-/// memory, and of the file with the options of pitch, which is refused.
-const WITHOUT_EFFECT: [&str; 14] = [
+/// Names of options that speed Kaldi's own computation up or print something, and of its limits of
+/// memory.
+const WITHOUT_EFFECT: [&str; 13] = [
     "hash-ratio",
     "delta",
     "max-mem",
@@ -123,7 +127,6 @@ const WITHOUT_EFFECT: [&str; 14] = [
     "computation.debug",
     "computation.verbose",
     "extra-right-context",
-    "online-pitch-config",
 ];
 
 struct Options {
@@ -133,7 +136,6 @@ struct Options {
     word_determinize: bool,
     minimize: bool,
     feature_type: String,
-    add_pitch: bool,
     named: [String; NAMED.len()],
     unused: [Unused; WITHOUT_EFFECT.len()],
 }
@@ -147,7 +149,6 @@ impl Options {
             word_determinize: true,
             minimize: false,
             feature_type: String::new(),
-            add_pitch: false,
             named: Default::default(),
             unused: Default::default(),
         }
@@ -172,9 +173,6 @@ impl Options {
         };
         let named = NAMED.into_iter().zip(self.named).map(|((_, part), name)| (part, name));
         config.named = named.filter(|(_, name)| !name.is_empty()).collect();
-        if self.add_pitch {
-            return Err(OptionError::new("true", "false: networks with pitch are not supported").into());
-        }
         for phone in silence_phones.split(':').filter(|phone| !phone.is_empty()) {
             let number = phone.trim().parse();
             config.silence_phones.push(number.map_err(|_| OptionError::new(phone, "the number of a phone"))?);
@@ -197,6 +195,7 @@ impl OptionSet for Options {
             silence_phones: _,
             endpoints,
             feature_type: _,
+            add_pitch,
             named: _,
         } = &mut self.config;
         registry.add("beam", &mut search.beam, "Decoding beam");
@@ -215,7 +214,7 @@ impl OptionSet for Options {
         registry.add("word-determinize", &mut self.word_determinize, "Must be true");
         registry.add("minimize", &mut self.minimize, "Must be false");
         registry.add("feature-type", &mut self.feature_type, "Kind of the features: mfcc or fbank");
-        registry.add("add-pitch", &mut self.add_pitch, "Must be false");
+        registry.add("add-pitch", add_pitch, "Append pitch to the features");
         registry.add("acoustic-scale", acoustic_scale, "Factor of log-likelihoods");
         let doc = "Frames of features for a row of the network's output";
         registry.add("frame-subsampling-factor", frame_subsampling_factor, doc);
@@ -261,6 +260,7 @@ mod tests {
         rules.rules[4].must_contain_nonsilence = true;
         assert_eq!(config.endpoints, rules);
         assert_eq!(read("").unwrap(), DecodingConfig::default());
+        assert!(read("--add-pitch").unwrap().add_pitch);
         let files = "--feature-type=fbank\n--fbank-config=a/conf/fbank.conf\n--ivector-extraction-config=a/b.conf\n";
         let read = read(files).unwrap();
         assert_eq!(read.feature_type.as_deref(), Some("fbank"));
@@ -276,7 +276,6 @@ mod tests {
             "--frame-subsampling-factor=0",
             "--beem=3",
             "--feature-type=plp",
-            "--add-pitch=true",
         ] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -102,7 +102,7 @@ impl Part {
             Self::DecodingConfig => "the options of decoding: beams, endpoints, frames of the network",
             Self::MfccConfig => "the options of MFCC",
             Self::FbankConfig => "the options of filterbank features",
-            Self::PitchConfig => "the options of pitch",
+            Self::PitchConfig => "the options of pitch, which is appended to the features",
             Self::GlobalCmvn => "statistics for normalising the network's input",
             Self::CmvnConfig => "the options of that normalisation",
             Self::Graph => "the decoding graph in one file",
@@ -148,6 +148,7 @@ impl Part {
             (Layout::Kaldi, Self::DecodingConfig) => "conf/online.conf",
             (Layout::Kaldi, Self::AcousticModel) => "final.mdl",
             (Layout::Kaldi, Self::GlobalCmvn) => "global_cmvn.stats",
+            (Layout::Kaldi, Self::PitchConfig) => "conf/online_pitch.conf",
             (Layout::Kaldi, _) => of_v2,
             // Without folders.
             (Layout::VoskV1, _) => of_v2.rsplit('/').next().unwrap_or(of_v2),
@@ -250,7 +251,7 @@ impl OnlineFolder {
 
     fn is_used(&self, part: Part) -> bool {
         match part {
-            Part::PitchConfig | Part::Rnnlm => false,
+            Part::Rnnlm => false,
             // Nothing is taken away if nothing is added.
             Part::RescoredGrammar => self.find_part(Part::Carpa).is_some(),
             _ => true,

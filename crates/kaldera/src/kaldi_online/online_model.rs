@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kaldi_feat::{
     CmvnStats, Fbank, FbankOptions, FeatureStream, FrameExtractionOptions, Kind, Mfcc, MfccOptions, OnlineCmvn,
-    OnlineCmvnOptions,
+    OnlineCmvnOptions, PitchExtractionOptions, ProcessPitchOptions, RowStream,
 };
 use kaldi_io::rxfilename::Input;
 use kaldi_io::transition_model::TransitionModel;
@@ -16,9 +16,11 @@ use crate::error::Error;
 use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::decoder_model::DecoderModel;
 use crate::kaldi_online::decoding_config::DecodingConfig;
-use crate::kaldi_online::folder::{OnlineFolder, Part};
+use crate::kaldi_online::folder::{Layout, OnlineFolder, Part};
 use crate::kaldi_online::ivector_config::IvectorConfig;
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
+use crate::kaldi_online::pitched_rows::PitchedRows;
+use crate::pipeline::{FeatureExtractor, PitchFeatures};
 
 /// Milliseconds from one frame of features to the next.
 const FRAME_SHIFT_MS: f32 = 10.0;
@@ -27,8 +29,8 @@ const FRAME_SHIFT_MS: f32 = 10.0;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct OnlineModelOptions {
-    /// Keep the dither of the configuration, which is seeded, so that results are the same each
-    /// time. Without it, features have none.
+    /// Keep the dither of the configuration and the noise of its pitch, which are seeded, so that
+    /// results are the same each time. Without it, features have none.
     pub dither: bool,
 }
 
@@ -37,7 +39,7 @@ kaldera_base::setters! {
     dither, with_dither: bool, "With the dither of the configuration.";
 }
 
-/// The features of a model.
+/// The features of a model, without pitch.
 #[derive(Debug, Clone)]
 pub(super) enum Features {
     Mfcc(Arc<Mfcc>),
@@ -71,10 +73,6 @@ where
 
 impl Features {
     fn open(folder: &OnlineFolder, kind: Option<&str>, options: &OnlineModelOptions) -> Result<Self, Error> {
-        if let Some(path) = folder.find_part(Part::PitchConfig) {
-            let reason = "networks with pitch are not supported by online models".to_owned();
-            return Err(Error::ModelFile { path, reason });
-        }
         let has = |name: &str, part: Part| kind.is_none_or(|kind| kind == name) && folder.find_part(part).is_some();
         if has("mfcc", Part::MfccConfig) {
             let mut mfcc = MfccOptions::default();
@@ -123,6 +121,33 @@ impl Features {
     }
 }
 
+/// Reads the options of pitch; `None` for a folder without pitch.
+fn open_pitch(
+    folder: &OnlineFolder,
+    config: &DecodingConfig,
+    options: &OnlineModelOptions,
+) -> Result<Option<PitchFeatures>, Error> {
+    let is_named = config.named.iter().any(|(part, _)| *part == Part::PitchConfig);
+    let is_kaldi = folder.layout() == Layout::Kaldi;
+    let path = folder.find_part(Part::PitchConfig).filter(|_| is_named || !is_kaldi);
+    if !config.add_pitch && (is_kaldi || path.is_none()) {
+        return Ok(None);
+    }
+    let mut both = <(PitchExtractionOptions, ProcessPitchOptions)>::default();
+    if path.is_some() {
+        read_config(&folder.require(Part::PitchConfig)?, &mut both)?;
+    }
+    let (pitch, mut process) = both;
+    if !options.dither {
+        process.delta_pitch_noise_stddev = 0.0;
+    }
+    let wrong = |reason: String| Error::ModelFile { path: folder.path(Part::PitchConfig), reason };
+    if pitch.frame_shift_ms != FRAME_SHIFT_MS {
+        return Err(wrong(format!("its frames are {} ms apart, not 10", pitch.frame_shift_ms)));
+    }
+    PitchFeatures::new(pitch, process).map(Some).map_err(|error| wrong(error.to_string()))
+}
+
 /// A Vosk or Kaldi folder for streams, opened. All recognizers share it.
 ///
 /// ```no_run
@@ -148,6 +173,7 @@ pub struct OnlineModel {
     folder: OnlineFolder,
     decoder: Arc<DecoderModel>,
     pub(super) features: Features,
+    pitch: Option<PitchFeatures>,
     pub(super) cmvn: Option<OnlineCmvn>,
     pub(super) ivector: Option<Arc<IvectorFrontEnd>>,
     pub(super) network: Arc<LoopedNetwork>,
@@ -184,6 +210,7 @@ impl OnlineModel {
             }
         }
         let features = Features::open(&folder, decoder.config().feature_type.as_deref(), options)?;
+        let pitch = open_pitch(&folder, decoder.config(), options)?;
         let network = open_network(&folder, decoder.config())?;
         let cmvn = match folder.find_part(Part::GlobalCmvn) {
             Some(_) => {
@@ -207,7 +234,8 @@ impl OnlineModel {
                 return Err(Error::ModelFile { path: folder.path(Part::IvectorExtractor), reason });
             }
         };
-        let model = Self { folder, decoder: Arc::new(decoder), features, cmvn, ivector, network: Arc::new(network) };
+        let (decoder, network) = (Arc::new(decoder), Arc::new(network));
+        let model = Self { folder, decoder, features, pitch, cmvn, ivector, network };
         model.check()?;
         Ok(model)
     }
@@ -221,7 +249,11 @@ impl OnlineModel {
             let reason = format!("the network needs {expected} {what}, but there are {found}");
             Err(Error::ModelFile { path: self.folder.path(Part::AcousticModel), reason })
         };
-        fits("columns of features", self.network.input_dim(), self.features.dim())?;
+        let dim = self.features.dim() + self.pitch.as_ref().map_or(0, PitchFeatures::dim);
+        fits("columns of features", self.network.input_dim(), dim)?;
+        if let Some(cmvn) = &self.cmvn {
+            fits("columns of statistics", dim, cmvn.input_dim())?;
+        }
         if let (Some(expected), Some(front_end)) = (self.network.ivector_dim(), &self.ivector) {
             fits("elements of an i-vector", expected, front_end.ivector_dim())?;
             fits("columns of features for i-vectors", front_end.feature_dim(), self.features.dim())?;
@@ -252,6 +284,12 @@ impl OnlineModel {
             }
         }
         Ok(files)
+    }
+
+    /// Returns the rows of a stream of this rate, in Hz, which wait for the network.
+    pub(super) fn rows(&self, samp_freq: f32) -> Result<PitchedRows, Error> {
+        let pitch = self.pitch.as_ref().map(|pitch| pitch.stream(samp_freq, "")).transpose()?;
+        Ok(PitchedRows::new(self.features.dim(), pitch))
     }
 
     /// Returns the sample rate in Hz that the model was trained for.

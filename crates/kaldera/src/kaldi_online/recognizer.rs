@@ -5,7 +5,6 @@ use std::sync::Arc;
 use kaldera_decoder::graph::EndpointRules;
 use kaldi_feat::{OnlineCmvn, RowStream, Samples};
 use kaldi_ivector::{SilenceWeighting, SilenceWeightingOptions};
-use kaldi_matrix::Matrix;
 use kaldi_nnet3::{LoopedNetwork, Stream};
 
 use crate::error::Error;
@@ -13,6 +12,7 @@ use crate::kaldi_online::decoder_model::UtteranceDecoder;
 use crate::kaldi_online::folder::Part;
 use crate::kaldi_online::ivector_rows::IvectorStream;
 use crate::kaldi_online::online_model::{FeatureRows, OnlineModel};
+use crate::kaldi_online::pitched_rows::PitchedRows;
 use crate::kaldi_online::results::TimedWord;
 use crate::kaldi_online::spoken::{OnlineResult, SpokenAlternative, SpokenWord};
 
@@ -37,14 +37,14 @@ enum State {
 /// The parts before the decoder. They go on when an utterance ends.
 struct Pipeline {
     features: Box<dyn FeatureRows>,
+    rows: PitchedRows,
     cmvn: Option<OnlineCmvn>,
     ivector: Option<IvectorStream>,
     network: Stream,
-    /// Number of frames of features.
-    num_frames: usize,
     /// Buffers.
-    rows: Vec<f32>,
-    own: Vec<f32>,
+    new: Vec<f32>,
+    taken: Vec<f32>,
+    normalised: Vec<f32>,
     current: Vec<f32>,
 }
 
@@ -56,73 +56,79 @@ impl Pipeline {
         };
         Ok(Self {
             features: model.features.stream(samp_freq)?,
+            rows: model.rows(samp_freq)?,
             cmvn: model.cmvn.clone(),
             ivector,
             network: model.network.stream(),
-            num_frames: 0,
-            rows: Vec::new(),
-            own: Vec::new(),
+            new: Vec::new(),
+            taken: Vec::new(),
+            normalised: Vec::new(),
             current: vec![0.0; model.network.ivector_dim().unwrap_or(0)],
         })
     }
 
     /// Takes samples.
-    fn accept(&mut self, model: &OnlineModel, samples: &[f32]) -> Result<(), Error> {
-        self.rows.clear();
-        self.features.accept(samples, &mut self.rows)?;
-        self.pass_on(model)
+    fn accept(&mut self, samples: &[f32]) -> Result<(), Error> {
+        self.new.clear();
+        self.features.accept(samples, &mut self.new)?;
+        self.rows.accept(samples, &self.new)?;
+        if let Some(ivector) = &mut self.ivector {
+            ivector.accept(&self.new)?;
+        }
+        Ok(())
     }
 
     /// Takes the end of the audio.
-    fn finish(&mut self, model: &OnlineModel) -> Result<(), Error> {
-        self.rows.clear();
-        self.features.finish(&mut self.rows);
-        self.pass_on(model)?;
+    fn finish(&mut self) -> Result<(), Error> {
+        self.new.clear();
+        self.features.finish(&mut self.new);
+        self.rows.finish(&self.new)?;
         if let Some(ivector) = &mut self.ivector {
+            ivector.accept(&self.new)?;
             ivector.finish()?;
         }
+        self.push(self.rows.num_waiting())?;
         self.network.end();
         Ok(())
     }
 
-    /// Passes rows of features on to the i-vector and the network.
-    fn pass_on(&mut self, model: &OnlineModel) -> Result<(), Error> {
-        let dim = model.network.input_dim();
-        let count = self.rows.len() / dim;
-        self.num_frames += count;
-        if count == 0 {
-            return Ok(());
+    /// Passes rows of features on to the network.
+    fn push(&mut self, count: usize) -> Result<(), Error> {
+        self.taken.clear();
+        self.rows.take(count, &mut self.taken);
+        for row in self.taken.chunks(self.rows.dim()) {
+            let Some(cmvn) = &mut self.cmvn else {
+                self.network.push_row(row)?;
+                continue;
+            };
+            self.normalised.clear();
+            cmvn.accept(row, &mut self.normalised)?;
+            self.network.push_row(&self.normalised)?;
         }
-        if let Some(ivector) = &mut self.ivector {
-            ivector.accept(&self.rows)?;
-        }
-        let rows = match &mut self.cmvn {
-            Some(cmvn) => {
-                self.own.clear();
-                for row in self.rows.chunks(dim) {
-                    cmvn.accept(row, &mut self.own)?;
-                }
-                &self.own
-            }
-            None => &self.rows,
-        };
-        self.network.push(&Matrix::from_vec(count, dim, rows.clone())?)?;
         Ok(())
+    }
+
+    /// Returns `true` if the network has the rows of a chunk, which it gets when all are there.
+    fn fill(&mut self) -> Result<bool, Error> {
+        let missing = self.network.frames_to_chunk();
+        if missing <= self.rows.num_waiting() {
+            self.push(missing)?;
+        }
+        Ok(self.network.ready())
     }
 
     /// Returns the number of frames of which features and i-vector are there.
     fn num_frames_ready(&self) -> usize {
-        self.ivector.as_ref().map_or(self.num_frames, |ivector| ivector.num_frames_ready().min(self.num_frames))
+        let frames = self.rows.num_frames_ready();
+        self.ivector.as_ref().map_or(frames, |ivector| ivector.num_frames_ready().min(frames))
     }
 
     /// Appends the rows of output that are ready.
     fn output(&mut self, model: &OnlineModel, out: &mut Vec<f32>) -> Result<(), Error> {
-        while self.network.ready() {
-            if let Some(ivector) = &mut self.ivector {
-                let newest = self.num_frames.min(ivector.num_frames_ready());
-                if let Some(frame) = newest.checked_sub(1) {
-                    ivector.ivector(frame, &mut self.current)?;
-                }
+        while self.fill()? {
+            let newest = self.num_frames_ready().checked_sub(1);
+            if let (Some(ivector), Some(frame)) = (&mut self.ivector, newest) {
+                ivector.ivector(frame, &mut self.current)?;
             }
             LoopedNetwork::advance(&model.network, &mut [&mut self.network], &[&self.current])?;
             let rows = self.network.take_output();
@@ -257,7 +263,7 @@ impl OnlineRecognizer {
         )]
         let step = ((self.samp_freq * STEP) as usize).max(1);
         for samples in buffer.chunks(step) {
-            self.pipeline.accept(&self.model, samples)?;
+            self.pipeline.accept(samples)?;
             self.weight_silence()?;
             self.advance()?;
         }
@@ -289,12 +295,14 @@ impl OnlineRecognizer {
     #[doc(alias = "UpdateSilenceWeights")]
     fn weight_silence(&mut self) -> Result<(), Error> {
         let ready = self.pipeline.num_frames_ready();
-        let Some(ivector) = self.pipeline.ivector.as_mut().filter(|_| ready > 0 && self.weighting.is_active()) else {
+        let first = self.frame_offset * self.model.decoder().config().frame_subsampling_factor;
+        // No frame of the utterance may be ready yet: pitch comes later than its audio.
+        let Some(ivector) = self.pipeline.ivector.as_mut().filter(|_| ready > first && self.weighting.is_active())
+        else {
             return Ok(());
         };
         let path = self.decoder.decoder().trace_back().map(|(token, label)| (Some(token), label));
         self.weighting.trace_back(self.decoder.num_frames(), path)?;
-        let first = self.frame_offset * self.model.decoder().config().frame_subsampling_factor;
         ivector.update_weights(&self.weighting.changes(ready, first)?)
     }
 
@@ -347,7 +355,7 @@ impl OnlineRecognizer {
         if self.state != State::Running {
             return Ok(OnlineResult::Empty);
         }
-        self.pipeline.finish(&self.model)?;
+        self.pipeline.finish()?;
         self.weight_silence()?;
         self.advance()?;
         self.state = State::Finalized;

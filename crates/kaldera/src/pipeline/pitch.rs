@@ -1,8 +1,8 @@
 //! Pitch, as separate features or as additional columns.
 
 use kaldi_feat::{
-    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, PitchWorkspace, ProcessPitchOptions, paste_columns,
-    process_pitch,
+    Audio, LinearResample, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace,
+    ProcessPitchOptions, ResampleStream, paste_columns,
 };
 use kaldi_matrix::{Matrix, SubMatrix};
 
@@ -15,7 +15,7 @@ use crate::pipeline::FeatureExtractor;
 #[derive(Debug)]
 pub struct PitchFeatures {
     extractor: PitchExtractor,
-    process: ProcessPitchOptions,
+    processor: PitchProcessor,
 }
 
 /// Number of frames by which pitch may differ from the other features, which treat the ends of a
@@ -28,8 +28,22 @@ impl PitchFeatures {
     /// # Errors
     /// Names the first option that can't be.
     pub fn new(options: PitchExtractionOptions, process: ProcessPitchOptions) -> Result<Self, kaldi_feat::Error> {
-        process.check()?;
-        Ok(Self { extractor: PitchExtractor::new(options)?, process })
+        let processor = PitchProcessor::new(process)?;
+        Ok(Self { extractor: PitchExtractor::new(options)?, processor })
+    }
+
+    /// Creates a stream of audio with this sample rate, in Hz. The key decides the noise.
+    ///
+    /// # Errors
+    /// For a rate that cannot be resampled to the rate of the options.
+    pub fn stream(&self, samp_freq: f32, key: &str) -> Result<PitchStream, kaldi_feat::Error> {
+        let expected = self.extractor.options().samp_freq;
+        let resampling = match samp_freq == expected {
+            true => None,
+            false => Some(ResampleStream::new(LinearResample::for_stream(samp_freq, expected)?)),
+        };
+        let pitch = self.processor.online(self.extractor.stream(), key);
+        Ok(PitchStream { resampling, samples: Vec::new(), pitch })
     }
 
     /// NCCF and pitch in Hz, frame by frame, before they are made into features.
@@ -57,7 +71,7 @@ impl PitchFeatures {
 
     fn compute(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
         let pitch = self.at_rate(audio, |audio| self.extractor.compute_with(workspace, audio))?;
-        process_pitch(&self.process, &pitch, audio.key)
+        self.processor.process(&pitch, audio.key)
     }
 
     /// Appends the pitch of `audio` to its `frames` rows of `features` as columns; returns the
@@ -83,7 +97,7 @@ impl FeatureExtractor for PitchFeatures {
     type Workspace = PitchWorkspace;
 
     fn dim(&self) -> usize {
-        self.process.dim()
+        self.processor.dim()
     }
 
     fn compute_into(
@@ -96,6 +110,64 @@ impl FeatureExtractor for PitchFeatures {
         let frames = features.num_rows();
         *out = features.into_vec();
         Ok(frames)
+    }
+}
+
+/// Features of the pitch of audio that arrives in chunks; [`PitchFeatures::stream`] makes it.
+#[derive(Debug, Clone)]
+pub struct PitchStream {
+    resampling: Option<ResampleStream>,
+    /// The output of the resampler.
+    samples: Vec<f32>,
+    pitch: OnlineProcessPitch,
+}
+
+impl PitchStream {
+    /// Returns the number of features in a frame.
+    pub fn dim(&self) -> usize {
+        self.pitch.dim()
+    }
+
+    /// Takes the next samples, on the scale of 16-bit integers.
+    ///
+    /// # Errors
+    /// For a sample that is not finite, and after [`finish`](Self::finish).
+    pub fn accept(&mut self, samples: &[f32]) -> Result<(), kaldi_feat::Error> {
+        let Some(resampling) = &mut self.resampling else { return self.pitch.accept(samples) };
+        self.samples.clear();
+        resampling.accept(samples, &mut self.samples);
+        self.pitch.accept(&self.samples)
+    }
+
+    /// Marks the end of the samples: the last frames become ready.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn finish(&mut self) -> Result<(), kaldi_feat::Error> {
+        if let Some(resampling) = &mut self.resampling {
+            self.samples.clear();
+            resampling.finish(&mut self.samples);
+            self.pitch.accept(&self.samples)?;
+        }
+        self.pitch.finish();
+        Ok(())
+    }
+
+    /// Returns the number of frames that are ready, from the stream's start. With
+    /// `max-frames-latency` it may fall again.
+    pub fn num_frames_ready(&self) -> usize {
+        self.pitch.num_frames_ready()
+    }
+
+    /// Returns the features of a frame as its pitch is now; `None` if it is not ready or was
+    /// [discarded](Self::discard_frames).
+    pub fn frame(&mut self, frame: usize) -> Option<&[f32]> {
+        self.pitch.frame(frame)
+    }
+
+    /// Forgets the frames before this one, so that memory does not grow with the stream.
+    pub fn discard_frames(&mut self, before: usize) {
+        self.pitch.discard_frames(before);
     }
 }
 

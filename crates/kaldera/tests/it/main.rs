@@ -8,6 +8,7 @@ mod online;
 mod online_folder;
 mod papers;
 mod pipeline;
+mod pitched_rows;
 mod recognizer;
 mod recordings;
 mod rescoring;
