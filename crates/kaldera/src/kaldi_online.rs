@@ -13,6 +13,7 @@ mod json;
 mod online_model;
 mod recognizer;
 mod results;
+mod speaker_model;
 mod spoken;
 
 pub use config::read_config;
@@ -27,4 +28,5 @@ pub use json::Json;
 pub use online_model::{OnlineModel, OnlineModelOptions};
 pub use recognizer::OnlineRecognizer;
 pub use results::{Alternative, TimedWord, alternatives, best_words};
+pub use speaker_model::{SpeakerModel, SpeakerVector};
 pub use spoken::{OnlineResult, SpokenAlternative, SpokenWord};

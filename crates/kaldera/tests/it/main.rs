@@ -11,4 +11,5 @@ mod pipeline;
 mod recognizer;
 mod recordings;
 mod snfa;
+mod speakers;
 mod transducer;
