@@ -45,6 +45,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "beam",
             "acoustic-scale",
             "max-active",
+            "speakers",
         ],
     ),
     ("Captions", &["caption-length", "caption-lines", "caption-seconds", "caption-min-seconds", "caption-pause"]),

@@ -15,6 +15,7 @@ mod pitched_rows;
 mod recognizer;
 mod rescoring;
 mod results;
+mod speaker_model;
 mod spoken;
 
 pub use config::read_config;
@@ -30,4 +31,5 @@ pub use online_model::{OnlineModel, OnlineModelOptions};
 pub use pitched_rows::PitchedRows;
 pub use recognizer::OnlineRecognizer;
 pub use results::{Alternative, TimedWord, alternatives, best_words};
+pub use speaker_model::{SpeakerModel, SpeakerVector};
 pub use spoken::{OnlineResult, SpokenAlternative, SpokenWord};

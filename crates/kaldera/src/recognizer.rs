@@ -65,7 +65,7 @@ pub use self::pauses::{PauseOptions, cut_at_pauses};
 pub use self::stream::RecognizerStream;
 pub use self::utterances::LiveUpdate;
 use crate::Error;
-use crate::kaldi_online::OnlineModel;
+use crate::kaldi_online::{OnlineModel, SpeakerModel};
 use crate::recognizer::decoding::NO_LOG_PROBS;
 use crate::recognizer::description::Model;
 use crate::recognizer::online::Online;
@@ -223,6 +223,14 @@ impl Recognizer {
         Ok(made.map(|(online, unknown)| (Self { engine: Engine::Online(Box::new(online)) }, unknown)))
     }
 
+    /// Returns a recogniser whose [`Transcript`]s have a vector of the speaker for each utterance.
+    /// `None` for a model other than a Vosk or Kaldi folder, as the phones of the utterance decide
+    /// where there is speech.
+    pub fn with_speaker_model(&self, model: impl Into<Arc<SpeakerModel>>) -> Option<Self> {
+        let Engine::Online(online) = &self.engine else { return None };
+        Some(Self { engine: Engine::Online(Box::new(online.with_speaker_model(model.into()))) })
+    }
+
     /// Opens the model of a folder, with the options of decoding in its description.
     ///
     /// # Errors
@@ -330,6 +338,14 @@ impl Recognizer {
         match &self.engine {
             Engine::Stages(_) => None,
             Engine::Online(online) => Some(online.model()),
+        }
+    }
+
+    /// Returns the [speaker model](Self::with_speaker_model).
+    pub fn speaker_model(&self) -> Option<&Arc<SpeakerModel>> {
+        match &self.engine {
+            Engine::Stages(_) => None,
+            Engine::Online(online) => online.speaker_model(),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kaldera::Error;
 use kaldera::decoder::HotWord;
 use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::kaldi_online::SpeakerModel;
 use kaldera::pipeline::{Inputs, Summary, Utterance};
 use kaldera::recognizer::{AllOptions, AnyDecoder, DecodingOptions, Recognizer, Transcript};
 
@@ -169,6 +171,26 @@ pub(super) enum Opened {
 }
 
 impl Opened {
+    /// Adds the speaker model of a folder.
+    pub(super) fn with_speakers(self, folder: &str) -> Result<Self, CliError> {
+        let speakers = Arc::new(SpeakerModel::open(folder).map_err(|error| CliError::failed(&error))?);
+        let with = match &self {
+            Self::Recognizer(recognizer) => recognizer.with_speaker_model(speakers),
+            Self::Archives(..) => None,
+        };
+        let refused =
+            "option --speakers: MODEL must be a Vosk or Kaldi folder, whose phones decide where there is speech";
+        with.map(|recognizer| Self::Recognizer(Box::new(recognizer))).ok_or_else(|| CliError::Usage(refused.to_owned()))
+    }
+
+    /// Returns `true` if transcripts have vectors of speakers.
+    pub(super) fn has_speakers(&self) -> bool {
+        match self {
+            Self::Recognizer(recognizer) => recognizer.speaker_model().is_some(),
+            Self::Archives(..) => false,
+        }
+    }
+
     /// Returns the decoder; `None` for a Vosk or Kaldi folder.
     pub(super) fn decoder(&self) -> Option<&AnyDecoder> {
         match self {

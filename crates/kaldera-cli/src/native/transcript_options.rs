@@ -178,6 +178,10 @@ impl TranscriptOptions {
             ("", "") => self.default_format,
             (name, output) => Format::select(name, self.formats(), (output, is_folder), inputs)?,
         };
+        if model.has_speakers() && format != Format::JsonLines {
+            let text = "--speakers supports only lines of JSON: use -o OUT.jsonl or --format=jsonl";
+            return Err(CliError::Usage(text.to_owned()));
+        }
         let files = model.files();
         let is_matrix = |one: &&Utterance| one.source.path().is_some_and(|path| files.iter().any(|file| file == path));
         if let (Format::Nemo, Some(one)) = (format, inputs.utterances().iter().find(is_matrix)) {
@@ -198,7 +202,7 @@ impl TranscriptOptions {
         let written: Vec<String> = outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         refuse_overwriting(read.iter(), written.iter())?;
         let hypotheses = self.writes_hypotheses && model.n_best() > 1;
-        let writing = Writing { format, captions, hypotheses, channel: corpus.channel };
+        let writing = Writing { format, captions, hypotheses, speakers: model.has_speakers(), channel: corpus.channel };
         let is_json = matches!(format, Format::JsonLines | Format::Nemo);
         if corpus.resume && (!is_json || corpus.output.is_empty() || is_folder) {
             let (found, instead) = match (corpus.output.as_str(), self.format.as_str()) {

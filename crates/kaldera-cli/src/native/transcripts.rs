@@ -1,10 +1,12 @@
 //! Files of transcripts.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use kaldera::decoder::align::{CaptionOptions, write_ctm, write_srt, write_text_grid, write_vtt};
 use kaldera::decoder::{Hypothesis, Recognition, Segment};
+use kaldera::kaldi_online::SpeakerVector;
 use kaldera::pipeline::{ChannelChoice, Inputs, Utterance};
 use kaldera::recognizer::Transcript;
 use serde_json::{Value, json};
@@ -137,6 +139,8 @@ pub(super) struct Writing {
     pub(super) captions: CaptionOptions,
     /// `true` to write a list of hypotheses.
     pub(super) hypotheses: bool,
+    /// `true` to write a list of the vectors of speakers.
+    pub(super) speakers: bool,
     /// The channel of recordings without one.
     pub(super) channel: ChannelChoice,
 }
@@ -151,6 +155,9 @@ impl Writing {
             Format::JsonLines => {
                 let mut value = as_json(key, &transcript.recognition, self.hypotheses);
                 value["seconds"] = json!(millis(transcript.seconds));
+                if self.speakers {
+                    value["speakers"] = transcript.speakers.iter().map(speaker_as_json).collect();
+                }
                 writeln!(out, "{value}")
             }
             Format::Nemo => {
@@ -222,6 +229,13 @@ pub(super) fn as_json(key: &str, recognition: &Recognition, hypotheses: bool) ->
     value
 }
 
+/// Returns the vector of the speaker of an utterance as a JSON object.
+fn speaker_as_json((times, speaker): &(Range<f64>, SpeakerVector)) -> Value {
+    // As many digits as Vosk writes.
+    let values: Vec<f64> = speaker.values.iter().map(|&x| (f64::from(x) * 1e6).round() / 1e6).collect();
+    json!({ "start": millis(times.start), "end": millis(times.end), "vector": values, "frames": speaker.num_frames })
+}
+
 /// Rounds to milliseconds.
 fn millis(seconds: f64) -> f64 {
     (seconds * 1000.0).round() / 1000.0
@@ -262,7 +276,7 @@ mod tests {
 
     fn writing(format: Format) -> Writing {
         let (captions, channel) = (CaptionOptions::default(), ChannelChoice::default());
-        Writing { format, captions, hypotheses: false, channel }
+        Writing { format, captions, hypotheses: false, speakers: false, channel }
     }
 
     #[test]

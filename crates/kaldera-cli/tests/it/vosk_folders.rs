@@ -6,6 +6,7 @@ use kaldera::io::wave::WaveData;
 
 use crate::bench::Bench;
 use crate::online_folder;
+use crate::recognition::archive_model;
 
 /// A model in `vosk`, and recordings `a` and `b`.
 fn bench() -> Bench {
@@ -45,6 +46,38 @@ fn recordings_become_words_in_each_format() {
     bench.file("text", "a low high low\nb high low\n");
     let scored = bench.line("score text out.jsonl").with(0).stdout;
     assert!(scored.contains("20.0"), "{scored}");
+}
+
+#[test]
+fn lines_of_json_have_vectors_of_speakers() {
+    let bench = bench();
+    online_folder::write_speakers(&bench.path("spk"));
+    bench.line("transcribe -q --speakers=spk vosk in -o out.jsonl").with(0);
+    let lines = bench.text("out.jsonl");
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // The second utterance of `a` is too short.
+    for line in &lines {
+        let [speaker] = &line["speakers"].as_array().unwrap()[..] else { panic!("{line}") };
+        let vector: Vec<f64> = speaker["vector"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+        assert!((vector.iter().map(|x| x * x).sum::<f64>() / 3.0 - 1.0).abs() < 1e-4, "{vector:?}");
+        assert!((50..70).contains(&speaker["frames"].as_u64().unwrap()), "{speaker}");
+        assert!(speaker["start"] == 0.0 && speaker["end"].as_f64().unwrap() > 0.8, "{speaker}");
+    }
+    assert_eq!(lines.len(), 2);
+    bench.line("transcribe -q vosk in -o plain.jsonl").with(0);
+    assert!(!bench.text("plain.jsonl").contains("speakers"));
+    for output in ["", " -o out.ctm", " --format=nemo"] {
+        bench
+            .line(&format!("transcribe --speakers=spk vosk in{output}"))
+            .with(2)
+            .tells(&["--speakers", "-o OUT.jsonl"]);
+    }
+    bench.line("transcribe -q --speakers=spk vosk in -o spk/mean.vec --format=jsonl").with(2).tells(&["overwrite"]);
+    archive_model(&bench);
+    let ended = bench.line("transcribe --speakers=spk --format=jsonl model in").with(2);
+    ended.tells(&["--speakers", "MODEL must be a Vosk or Kaldi folder"]);
+    fs::remove_file(bench.path("spk/mean.vec")).unwrap();
+    bench.line("transcribe --speakers=spk vosk in").with(1).tells(&["mean.vec: the file is missing; it has the mean"]);
 }
 
 #[test]

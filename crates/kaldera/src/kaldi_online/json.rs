@@ -10,6 +10,8 @@ pub enum Json {
     Text(String),
     /// A number, written with six decimals.
     Number(f64),
+    /// A number of things, written without decimals.
+    Count(usize),
     /// A list.
     List(Vec<Json>),
     /// Named values, in the order of their names.
@@ -40,6 +42,7 @@ impl Json {
             Self::Text(text) => quote(text, out),
             // Writing into a text does not fail.
             Self::Number(number) => drop(write!(out, "{number:.6}")),
+            Self::Count(count) => drop(write!(out, "{count}")),
             Self::List(values) => {
                 out.push('[');
                 for (i, value) in values.iter().enumerate() {

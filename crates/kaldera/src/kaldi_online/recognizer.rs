@@ -14,6 +14,7 @@ use crate::kaldi_online::ivector_rows::IvectorStream;
 use crate::kaldi_online::online_model::{FeatureRows, OnlineModel};
 use crate::kaldi_online::pitched_rows::PitchedRows;
 use crate::kaldi_online::results::TimedWord;
+use crate::kaldi_online::speaker_model::{SpeakerModel, SpeakerStream, SpeakerVector};
 use crate::kaldi_online::spoken::{OnlineResult, SpokenAlternative, SpokenWord};
 
 /// Weight of silence for i-vectors, as Vosk has it.
@@ -22,6 +23,8 @@ const SILENCE_WEIGHT: f32 = 1e-3;
 const STEP: f32 = 0.2;
 /// Rows of output after which the features begin anew at the end of an utterance.
 const MOST_FRAMES: usize = 20_000;
+/// Rows of output at the end of an utterance whose speech decides the vector of its speaker.
+const SPEAKER_FRAMES: usize = 500;
 
 /// State of the recognizer between results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +149,7 @@ pub struct OnlineRecognizer {
     pipeline: Pipeline,
     decoder: UtteranceDecoder,
     weighting: SilenceWeighting,
+    speaker: Option<SpeakerStream>,
     state: State,
     /// Rows of output of the utterances before, since the features began.
     frame_offset: usize,
@@ -181,6 +185,7 @@ impl OnlineModel {
             pipeline: Pipeline::new(self, samp_freq)?,
             decoder: self.decoder().decoder()?,
             weighting: weighting(self),
+            speaker: None,
             model: Arc::clone(self),
             samp_freq,
             state: State::Initialized,
@@ -232,6 +237,21 @@ impl OnlineRecognizer {
         Ok(unknown_words)
     }
 
+    /// Begins anew with a speaker model: results get the vector of the speaker. It comes from the
+    /// frames in the last 15 s or so of the utterance whose phone on the best path is no silence,
+    /// if they are 50 or more.
+    ///
+    /// # Errors
+    /// [`Error::ModelFile`] for a rate of audio below the speaker model's.
+    #[doc(alias = "SetSpkModel")]
+    pub fn set_speaker_model(&mut self, speaker_model: Arc<SpeakerModel>) -> Result<(), Error> {
+        self.speaker = Some(SpeakerStream::new(speaker_model, self.samp_freq)?);
+        self.begin_audio()?;
+        self.decoder.begin()?;
+        (self.weighting, self.state) = (weighting(&self.model), State::Initialized);
+        Ok(())
+    }
+
     /// Returns a result as Vosk's JSON.
     pub fn json(&self, result: &OnlineResult) -> String {
         match result {
@@ -267,6 +287,9 @@ impl OnlineRecognizer {
             self.weight_silence()?;
             self.advance()?;
         }
+        if let Some(speaker) = &mut self.speaker {
+            speaker.accept(&buffer)?;
+        }
         self.samples_processed += buffer.len() as u64;
         self.buffer = buffer;
         self.decoder.has_ended()
@@ -280,6 +303,10 @@ impl OnlineRecognizer {
         if self.state == State::Finalized || self.frame_offset > MOST_FRAMES {
             self.begin_audio()?;
         }
+        let first = self.first_frame();
+        if let Some(speaker) = &mut self.speaker {
+            speaker.discard(first);
+        }
         self.decoder.begin()
     }
 
@@ -288,6 +315,9 @@ impl OnlineRecognizer {
         self.samples_round_start += self.samples_processed;
         (self.samples_processed, self.frame_offset) = (0, 0);
         self.pipeline = Pipeline::new(&self.model, self.samp_freq)?;
+        if let Some(speaker) = &mut self.speaker {
+            *speaker = speaker.restarted(self.samp_freq)?;
+        }
         Ok(())
     }
 
@@ -295,15 +325,39 @@ impl OnlineRecognizer {
     #[doc(alias = "UpdateSilenceWeights")]
     fn weight_silence(&mut self) -> Result<(), Error> {
         let ready = self.pipeline.num_frames_ready();
-        let first = self.frame_offset * self.model.decoder().config().frame_subsampling_factor;
         // No frame of the utterance may be ready yet: pitch comes later than its audio.
-        let Some(ivector) = self.pipeline.ivector.as_mut().filter(|_| ready > first && self.weighting.is_active())
-        else {
+        if self.pipeline.ivector.is_none() || ready <= self.first_frame() || !self.weighting.is_active() {
             return Ok(());
-        };
+        }
+        self.trace_back()?;
+        let changes = self.weighting.changes(ready, self.first_frame())?;
+        self.pipeline.ivector.as_mut().map_or(Ok(()), |ivector| ivector.update_weights(&changes))
+    }
+
+    /// Passes the best path on to the weighting.
+    fn trace_back(&mut self) -> Result<(), Error> {
         let path = self.decoder.decoder().trace_back().map(|(token, label)| (Some(token), label));
-        self.weighting.trace_back(self.decoder.num_frames(), path)?;
-        ivector.update_weights(&self.weighting.changes(ready, first)?)
+        Ok(self.weighting.trace_back(self.decoder.num_frames(), path)?)
+    }
+
+    /// Returns the frame of features at which the utterance begins.
+    fn first_frame(&self) -> usize {
+        self.frame_offset * self.model.decoder().config().frame_subsampling_factor
+    }
+
+    /// Returns the vector of the speaker of the utterance, which has ended.
+    #[doc(alias = "GetSpkVector")]
+    fn speaker_vector(&mut self) -> Result<Option<SpeakerVector>, Error> {
+        let ready = self.pipeline.num_frames_ready();
+        if self.speaker.is_none() || ready <= self.first_frame() || !self.weighting.is_active() {
+            return Ok(None);
+        }
+        self.trace_back()?;
+        let first = self.first_frame();
+        let speech = self.weighting.speech_frames(ready, first, SPEAKER_FRAMES)?;
+        let factor = self.model.decoder().config().frame_subsampling_factor;
+        let frames = speech.iter().flat_map(|row| (row * factor..(row + 1) * factor).map(|frame| first + frame));
+        self.speaker.as_mut().map_or(Ok(None), |speaker| speaker.vector(frames))
     }
 
     /// Computes and decodes the rows that are ready.
@@ -396,14 +450,15 @@ impl OnlineRecognizer {
         let model = Arc::clone(self.model.decoder());
         if self.max_alternatives == 0 {
             let words = model.best_words(&lattice)?;
-            return Ok(OnlineResult::Best(words.iter().map(|word| self.spoken(word)).collect()));
+            let words = words.iter().map(|word| self.spoken(word)).collect();
+            return Ok(OnlineResult::Best { words, speaker: self.speaker_vector()? });
         }
         let found = model.alternatives(&lattice, self.max_alternatives)?;
         let found = found.iter().map(|found| SpokenAlternative {
             words: found.words.iter().map(|word| self.spoken(word)).collect(),
             confidence: found.score,
         });
-        Ok(OnlineResult::Alternatives(found.collect()))
+        Ok(OnlineResult::Alternatives { found: found.collect(), speaker: self.speaker_vector()? })
     }
 
     /// Returns the seconds of a row of the output.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use kaldera_base::text::general;
 
 use crate::kaldi_online::json::Json;
+use crate::kaldi_online::speaker_model::SpeakerVector;
 
 /// A word of a result.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +38,20 @@ pub enum OnlineResult {
     /// Nothing was decoded.
     Empty,
     /// The words with the least expected error.
-    Best(Vec<SpokenWord>),
-    /// The best readings, from the best down.
-    Alternatives(Vec<SpokenAlternative>),
+    Best {
+        /// The words.
+        words: Vec<SpokenWord>,
+        /// The vector of the speaker; `None` without a speaker model, or if there is too little
+        /// speech.
+        speaker: Option<SpeakerVector>,
+    },
+    /// Several readings.
+    Alternatives {
+        /// The best ones, from the best down.
+        found: Vec<SpokenAlternative>,
+        /// As in `Best`.
+        speaker: Option<SpeakerVector>,
+    },
     /// The words so far.
     Partial(Vec<String>),
     /// The words so far, with times and confidences.
@@ -69,34 +81,43 @@ fn list_of(words: &[SpokenWord]) -> Json {
     Json::List(words.iter().map(word).collect())
 }
 
+/// Returns a speaker's vector as the values `spk` and `spk_frames`.
+fn values_of(speaker: Option<&SpeakerVector>) -> impl Iterator<Item = (&'static str, Json)> {
+    let values = speaker.map(|speaker| {
+        let elements = speaker.values.iter().map(|&x| Json::Number(x.into()));
+        [("spk", Json::List(elements.collect())), ("spk_frames", Json::Count(speaker.num_frames))]
+    });
+    values.into_iter().flatten()
+}
+
 impl OnlineResult {
     /// Returns the words with spaces between them; of alternatives the words of the first one.
     pub fn text(&self) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Best(words) | Self::PartialWords(words) => text_of(words),
-            Self::Alternatives(found) => found.first().map_or_else(String::new, |first| text_of(&first.words)),
+            Self::Best { words, .. } | Self::PartialWords(words) => text_of(words),
+            Self::Alternatives { found, .. } => found.first().map_or_else(String::new, |first| text_of(&first.words)),
             Self::Partial(words) => joined(words.iter().map(String::as_str)),
         }
     }
 
     /// Returns Vosk's JSON. `words` asks for the list of words with times in a result.
     pub fn to_json(&self, words: bool) -> String {
-        let with_list = |name, list: &[SpokenWord], text| {
-            let list = (words && !list.is_empty()).then(|| (name, list_of(list)));
-            list.into_iter().chain([text])
-        };
+        let list = |list: &[SpokenWord]| (words && !list.is_empty()).then(|| ("result", list_of(list))).into_iter();
+        let text = |words: &[SpokenWord]| [("text", Json::Text(text_of(words)))];
         let object = match self {
             // As Vosk has it, in another layout.
             Self::Empty => return "{\"text\": \"\"}".to_owned(),
-            Self::Best(list) => with_list("result", list, ("text", Json::Text(text_of(list)))).collect(),
-            Self::Alternatives(found) => {
-                let one = |found: &SpokenAlternative| {
-                    let text = ("text", Json::Text(text_of(&found.words)));
-                    let confidence = ("confidence", Json::Number(found.confidence.into()));
-                    Json::Object(std::iter::once(confidence).chain(with_list("result", &found.words, text)).collect())
+            Self::Best { words, speaker } => {
+                list(words).chain(values_of(speaker.as_ref())).chain(text(words)).collect()
+            }
+            Self::Alternatives { found, speaker } => {
+                let one = |SpokenAlternative { words, confidence }: &SpokenAlternative| {
+                    let confidence = [("confidence", Json::Number((*confidence).into()))];
+                    Json::Object(confidence.into_iter().chain(list(words)).chain(text(words)).collect())
                 };
-                vec![("alternatives", Json::List(found.iter().map(one).collect()))]
+                let found = [("alternatives", Json::List(found.iter().map(one).collect()))];
+                found.into_iter().chain(values_of(speaker.as_ref())).collect()
             }
             Self::Partial(_) => vec![("partial", Json::Text(self.text()))],
             Self::PartialWords(list) => {
@@ -110,7 +131,7 @@ impl OnlineResult {
     /// Returns Vosk's NLSML, the W3C's markup for results, of alternatives.
     pub fn to_nlsml(&self) -> String {
         let mut out = "<?xml version=\"1.0\"?>\n<result grammar=\"default\">\n".to_owned();
-        let Self::Alternatives(found) = self else {
+        let Self::Alternatives { found, .. } = self else {
             out.push_str("<interpretation confidence=\"1.0\">\n<instance/>\n<input><noinput/></input>\n");
             out.push_str("</interpretation>\n</result>\n");
             return out;
@@ -136,15 +157,23 @@ mod tests {
     #[test]
     fn results_have_the_layout_of_vosk() {
         let word = |confidence| SpokenWord { word: "ja".into(), start: 0.03, end: 1.5, confidence };
-        let best = OnlineResult::Best(vec![word(Some(0.5))]);
+        let best = OnlineResult::Best { words: vec![word(Some(0.5))], speaker: None };
         let list = "[{\n      \"conf\" : 0.500000,\n      \"end\" : 1.500000,\n      \"start\" : 0.030000,\n      \"word\" : \"ja\"\n    }]";
         assert_eq!(best.to_json(true), format!("{{\n  \"result\" : {list},\n  \"text\" : \"ja\"\n}}"));
         assert_eq!(best.to_json(false), "{\n  \"text\" : \"ja\"\n}");
-        assert_eq!(OnlineResult::Best(vec![]).to_json(true), "{\n  \"text\" : \"\"\n}");
-        let found = OnlineResult::Alternatives(vec![SpokenAlternative { words: vec![], confidence: 2.5 }]);
+        let empty = OnlineResult::Best { words: vec![], speaker: None };
+        assert_eq!(empty.to_json(true), "{\n  \"text\" : \"\"\n}");
+        let readings = vec![SpokenAlternative { words: vec![], confidence: 2.5 }];
+        let found = OnlineResult::Alternatives { found: readings.clone(), speaker: None };
         let expected = "{\n  \"alternatives\" : [{\n      \"confidence\" : 2.500000,\n      \"text\" : \"\"\n    }]\n}";
         assert_eq!(found.to_json(true), expected);
         assert!(found.to_nlsml().contains("confidence=\"2.5\">"));
+        let speaker = Some(SpeakerVector { values: vec![0.25, -1.0], num_frames: 63 });
+        let values = "\"spk\" : [0.250000, -1.000000],\n  \"spk_frames\" : 63";
+        let best = OnlineResult::Best { words: vec![word(Some(0.5))], speaker: speaker.clone() };
+        assert_eq!(best.to_json(true), format!("{{\n  \"result\" : {list},\n  {values},\n  \"text\" : \"ja\"\n}}"));
+        let found = OnlineResult::Alternatives { found: readings, speaker };
+        assert_eq!(found.to_json(true), format!("{},\n  {values}\n}}", expected.trim_end_matches("\n}")));
         assert_eq!(OnlineResult::Partial(vec!["a".into(), "b".into()]).to_json(true), "{\n  \"partial\" : \"a b\"\n}");
     }
 }

@@ -8,6 +8,7 @@ use kaldera_decoder::{Hypothesis, Recognition, Segment};
 use kaldi_feat::Audio;
 
 use crate::Error;
+use crate::kaldi_online::SpeakerVector;
 use crate::recognizer::online::OnlineStream;
 use crate::recognizer::parts::Parts;
 use crate::recognizer::pauses::{PauseOptions, cut_at_pauses};
@@ -25,6 +26,10 @@ pub struct Transcript {
     pub recognition: Recognition,
     /// Duration in seconds.
     pub seconds: f64,
+    /// The vectors of the speakers of utterances, with the seconds of the utterance; none for
+    /// utterances with too little speech. A recognizer has them
+    /// [with a speaker model](Recognizer::with_speaker_model).
+    pub speakers: Vec<(Range<f64>, SpeakerVector)>,
 }
 
 impl Transcript {
@@ -32,7 +37,7 @@ impl Transcript {
     pub(super) fn from_words(key: &str, words: Vec<Segment>, num_frames: usize, seconds: f64) -> Self {
         let mut hypothesis = Hypothesis::default();
         hypothesis.words = words;
-        Self { recognition: Recognition::new(key, num_frames, vec![hypothesis]), seconds }
+        Self { recognition: Recognition::new(key, num_frames, vec![hypothesis]), seconds, speakers: vec![] }
     }
 }
 
@@ -65,6 +70,7 @@ pub struct LongTranscription<R> {
     vtln_warp: f32,
     ahead: Ahead,
     whole: Parts,
+    speakers: Vec<(Range<f64>, SpeakerVector)>,
 }
 
 /// The audio that has no words yet.
@@ -94,6 +100,7 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
             vtln_warp: audio.vtln_warp,
             ahead,
             whole: Parts::new(recognizer.n_best()),
+            speakers: vec![],
             samples,
             recognizer,
         })
@@ -123,13 +130,15 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
                 };
                 *next = found.is_some().then(|| self.samples.len() - rest.len());
                 let seconds = seconds_of(self.samples.len(), self.samp_freq);
-                match found {
+                let (times, found) = match found {
                     Some((place, found)) => (place.seconds..place.seconds + stream.seconds(found.num_frames), found),
                     None => match stream.finish(&self.key)? {
                         Some((place, found)) => (place.seconds..seconds.max(place.seconds), found),
                         None => return Ok(None),
                     },
-                }
+                };
+                self.speakers.extend(stream.take_speaker().map(|speaker| (times.clone(), speaker)));
+                (times, found)
             }
         };
         Ok(Some(self.whole.push(times, found)))
@@ -138,10 +147,11 @@ impl<R: Deref<Target = Recognizer>> LongTranscription<R> {
     /// Returns the words of all parts so far, with times from the start of the recording.
     pub fn finish(mut self) -> Transcript {
         let whole = std::mem::replace(&mut self.whole, Parts::new(1));
+        let speakers = std::mem::take(&mut self.speakers);
         let mut recognition = whole.finish(&self.key);
         let audio = self.audio(0..self.samples.len());
         self.recognizer.widen(&audio, &mut recognition);
-        Transcript { recognition, seconds: seconds_of(self.samples.len(), self.samp_freq) }
+        Transcript { recognition, seconds: seconds_of(self.samples.len(), self.samp_freq), speakers }
     }
 
     fn audio(&self, range: Range<usize>) -> Audio<'_> {

@@ -142,7 +142,8 @@ impl AnyDecoder {
         let decode = |_: &mut Reader, Utterance { key, .. }: &Utterance| {
             let rows = log_probs(key).ok_or_else(|| Error::NoLogProbs { utterance: key.clone() })?;
             let recognition = self.decode(key, rows)?;
-            Ok(Transcript { seconds: self.times().seconds(recognition.num_frames), recognition })
+            let seconds = self.times().seconds(recognition.num_frames);
+            Ok(Transcript { seconds, recognition, speakers: vec![] })
         };
         run(inputs, options, decode, take, progress)
     }

@@ -12,21 +12,22 @@ use kaldi_feat::Audio;
 
 pub(super) use self::stream::OnlineStream;
 use crate::Error;
-use crate::kaldi_online::{OnlineFolder, OnlineModel, OnlineModelOptions};
+use crate::kaldi_online::{OnlineFolder, OnlineModel, OnlineModelOptions, SpeakerModel};
 use crate::recognizer::confinement::{self, Bounds};
 use crate::recognizer::decoding::DecodingOptions;
 use crate::recognizer::rate::ModelRate;
 
 /// An online model: samples in, words out. The i-vectors of its network depend on the words so far,
 /// so that there are no rows of a network without a search.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Online {
     model: Arc<OnlineModel>,
+    speaker_model: Option<Arc<SpeakerModel>>,
     times: FrameTimes,
     n_best: usize,
     /// A grammar in place of the model's, unless there are none.
     phrases: Vec<String>,
-    rate: ModelRate,
+    rate: Arc<ModelRate>,
     files: Vec<PathBuf>,
 }
 
@@ -58,19 +59,26 @@ impl Online {
     pub(super) fn new(model: Arc<OnlineModel>) -> Result<Self, Error> {
         let subsampling = model.decoder().config().frame_subsampling_factor;
         let times = FrameTimes::default().with_subsampling(u32::try_from(subsampling).unwrap_or(u32::MAX));
-        let (rate, files) = (ModelRate::new(model.samp_freq()), OnlineModel::files(model.folder())?);
-        Ok(Self { model, times, n_best: 1, phrases: vec![], rate, files })
+        let (rate, files) = (ModelRate::new(model.samp_freq()).into(), OnlineModel::files(model.folder())?);
+        Ok(Self { model, speaker_model: None, times, n_best: 1, phrases: vec![], rate, files })
     }
 
     /// Returns it with a grammar of phrases, and the words that the model lacks; `None` if its
     /// grammar is fixed.
     pub(super) fn with_phrases(&self, phrases: Vec<String>) -> Result<Option<(Self, Vec<String>)>, Error> {
         let made = self.model.decoder().phrase_decoder(phrases.iter().map(String::as_str))?;
-        let Some((_, unknown)) = made else { return Ok(None) };
-        let (rate, files) = (ModelRate::new(self.rate.samp_freq()), self.files.clone());
-        let with =
-            Self { model: Arc::clone(&self.model), times: self.times, n_best: self.n_best, phrases, rate, files };
-        Ok(Some((with, unknown)))
+        Ok(made.map(|(_, unknown)| (Self { phrases, ..self.clone() }, unknown)))
+    }
+
+    /// Returns it with a speaker model.
+    pub(super) fn with_speaker_model(&self, model: Arc<SpeakerModel>) -> Self {
+        let files = [&self.files, model.files()].concat();
+        Self { speaker_model: Some(model), files, ..self.clone() }
+    }
+
+    /// Returns the speaker model.
+    pub(super) fn speaker_model(&self) -> Option<&Arc<SpeakerModel>> {
+        self.speaker_model.as_ref()
     }
 
     /// Returns the model.
@@ -111,6 +119,9 @@ impl Online {
         }
         if !self.phrases.is_empty() {
             recognizer.set_phrases(self.phrases.iter().map(String::as_str))?;
+        }
+        if let Some(model) = &self.speaker_model {
+            recognizer.set_speaker_model(Arc::clone(model))?;
         }
         Ok(OnlineStream::new(recognizer, self.times))
     }

@@ -13,4 +13,5 @@ mod recognizer;
 mod recordings;
 mod rescoring;
 mod snfa;
+mod speakers;
 mod transducer;

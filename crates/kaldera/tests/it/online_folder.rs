@@ -87,3 +87,55 @@ pub(crate) fn speech(said: &str, rate: u32) -> Vec<i16> {
     }
     samples
 }
+
+/// Returns a weight of the speaker model.
+pub(crate) fn weight(row: usize, col: usize) -> f64 {
+    ((row * 31 + col * 17 + 5) % 13) as f64 / 8.0 - 0.75
+}
+
+/// Returns a matrix of [`weight`]s as text.
+pub(crate) fn weights(rows: usize, cols: usize) -> String {
+    let row = |row| (0..cols).map(|col| format!(" {}", weight(row, col))).collect::<String>();
+    format!("[{} ]\n", (0..rows).map(|r| format!("\n{}", row(r))).collect::<String>())
+}
+
+/// Writes the files of a speaker model in a folder. As in Vosk's, the network's last layers are
+/// left over from its training.
+pub(crate) fn write_speakers(folder: &Path) {
+    let affine = |name: &str, rows: usize, cols: usize| {
+        let biases: String = (0..rows).map(|row| format!(" {}", weight(row, cols))).collect();
+        let weights = weights(rows, cols);
+        format!(
+            "<ComponentName> {name} <FixedAffineComponent> <LinearParams> {weights}\
+             <BiasParams> [{biases} ]\n</FixedAffineComponent>\n"
+        )
+    };
+    let network = format!(
+        "<Nnet3>\ninput-node name=input dim=4\n\
+         component-node name=frame component=frame input=Append(Offset(input, -1), input, Offset(input, 1))\n\
+         component-node name=extraction component=extraction input=frame\n\
+         component-node name=pooling component=pooling input=extraction\n\
+         component-node name=segment component=segment input=Round(pooling, 1)\n\
+         component-node name=last component=last input=segment\n\
+         output-node name=output input=segment objective=linear\n\n<NumComponents> 5\n{}\
+         <ComponentName> extraction <StatisticsExtractionComponent> <InputDim> 3 <InputPeriod> 1 \
+         <OutputPeriod> 1 <IncludeVarinance> T </StatisticsExtractionComponent>\n\
+         <ComponentName> pooling <StatisticsPoolingComponent> <InputDim> 7 <InputPeriod> 1 <LeftContext> 0 \
+         <RightContext> 10000 <NumLogCountFeatures> 0 <OutputStddevs> T <VarianceFloor> 1e-10 \
+         </StatisticsPoolingComponent>\n{}{}</Nnet3>\n",
+        affine("frame", 3, 12),
+        affine("segment", 5, 6),
+        affine("last", 2, 5),
+    );
+    let mean: String = (0..5).map(|i| format!(" {}", weight(i, 40))).collect();
+    let mfcc = format!("--sample-frequency={RATE}\n--num-mel-bins=4\n--num-ceps=4\n");
+    fs::create_dir_all(folder).unwrap();
+    for (name, text) in [
+        ("mfcc.conf", mfcc),
+        ("final.ext.raw", network),
+        ("mean.vec", format!("[{mean} ]\n")),
+        ("transform.mat", weights(3, 5)),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}

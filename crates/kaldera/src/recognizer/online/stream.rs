@@ -6,7 +6,7 @@ use kaldera_decoder::graph::EndpointRules;
 use kaldera_decoder::{FrameTimes, Hypothesis, Recognition, Segment};
 
 use crate::Error;
-use crate::kaldi_online::{OnlineRecognizer, OnlineResult, SpokenWord};
+use crate::kaldi_online::{OnlineRecognizer, OnlineResult, SpeakerVector, SpokenWord};
 use crate::recognizer::samples::check_finite;
 use crate::recognizer::utterances::Place;
 
@@ -24,12 +24,14 @@ pub(in crate::recognizer) struct OnlineStream {
     num_samples: usize,
     /// `true` if samples came since the last result.
     is_running: bool,
+    /// The vector of the last result.
+    speaker: Option<SpeakerVector>,
 }
 
 impl OnlineStream {
     /// Creates a stream of a recogniser without samples.
     pub(super) fn new(recognizer: OnlineRecognizer, times: FrameTimes) -> Self {
-        Self { recognizer, times, step: STEP, waiting: vec![], num_samples: 0, is_running: false }
+        Self { recognizer, times, step: STEP, waiting: vec![], num_samples: 0, is_running: false, speaker: None }
     }
 
     /// Sets the number of samples of a step.
@@ -100,29 +102,36 @@ impl OnlineStream {
         Ok(self.finish(utterance)?.map_or_else(|| Recognition::new(utterance, 0, vec![]), |(_, found)| found))
     }
 
+    /// Returns the vector of the speaker of the utterance that has ended, if there is one.
+    pub(in crate::recognizer) fn take_speaker(&mut self) -> Option<SpeakerVector> {
+        self.speaker.take()
+    }
+
     /// Returns the seconds of a number of rows of the network's output.
     pub(in crate::recognizer) fn seconds(&self, frames: usize) -> f64 {
         self.times.seconds(frames)
     }
 
     /// Returns a result with times from the start of its utterance, and the place of the utterance.
-    fn found(&self, utterance: &str, result: OnlineResult) -> (Place, Recognition) {
+    fn found(&mut self, utterance: &str, result: OnlineResult) -> (Place, Recognition) {
         let num_frames = self.recognizer.num_frames();
         let seconds = self.recognizer.utterance_start();
         let place = Place { first_frame: self.frame_at(seconds), seconds };
         let words = |words: Vec<SpokenWord>| words.into_iter().map(|word| self.segment(word, seconds)).collect();
-        let hypotheses = match result {
-            OnlineResult::Empty => vec![],
-            OnlineResult::Best(found) | OnlineResult::PartialWords(found) => vec![hypothesis(words(found), 0.0)],
-            OnlineResult::Alternatives(found) => {
+        let (hypotheses, speaker) = match result {
+            OnlineResult::Empty => (vec![], None),
+            OnlineResult::Best { words: found, speaker } => (vec![hypothesis(words(found), 0.0)], speaker),
+            OnlineResult::PartialWords(found) => (vec![hypothesis(words(found), 0.0)], None),
+            OnlineResult::Alternatives { found, speaker } => {
                 let all = found.into_iter().map(|one| hypothesis(words(one.words), one.confidence.into()));
-                all.collect()
+                (all.collect(), speaker)
             }
             OnlineResult::Partial(found) => {
                 let spanning = |word: String| Segment::new(-1, word, 0..num_frames, &self.times);
-                vec![hypothesis(found.into_iter().map(spanning).collect(), 0.0)]
+                (vec![hypothesis(found.into_iter().map(spanning).collect(), 0.0)], None)
             }
         };
+        self.speaker = speaker;
         (place, Recognition::new(utterance, num_frames, hypotheses))
     }
 
