@@ -1,4 +1,4 @@
-"""Ours beside libvosk: CPU time, memory, and a table of differences of words, times and confidences.
+"""Ours and libvosk: CPU time, memory, and a table of differences of words, times and confidences.
 
     python3 benches/peers/online.py MODEL ONLINE_CASES [--rounds N] [--streams N] WAV...
 
@@ -32,6 +32,11 @@ def megabytes():
             return int(line.split()[1]) // 1024
 
 
+def read(file):
+    with wave.open(file) as audio:
+        return audio.getframerate(), audio.readframes(audio.getnframes())
+
+
 def peer(model, streams, files):
     """Prints the lines of online_cases, by libvosk."""
     import vosk
@@ -40,25 +45,26 @@ def peer(model, streams, files):
     before = cpu_seconds()
     model = vosk.Model(model)
     print(json.dumps({"load": cpu_seconds() - before, "megabytes": megabytes()}))
+    waves = [read(file) for file in files]
     begin, seconds = cpu_seconds(), 0.0
-    for file in files:
-        with wave.open(file) as audio:
-            rate, data = audio.getframerate(), audio.readframes(audio.getnframes())
-        length = len(data) / 2 / rate
-        seconds += length * streams
+    for number, file in enumerate(files):
+        own = [waves[(number + stream) % len(waves)] for stream in range(streams)]
+        length = sum(len(data) / 2 / rate for rate, data in own)
+        seconds += length
         before, first = cpu_seconds(), None
-        recognizers = [vosk.KaldiRecognizer(model, rate) for _ in range(streams)]
+        recognizers = [vosk.KaldiRecognizer(model, rate) for rate, _ in own]
         results = []
         for recognizer in recognizers:
             recognizer.SetWords(True)
-        for at in range(0, len(data), 2 * CHUNK):
-            for number, recognizer in enumerate(recognizers):
-                if recognizer.AcceptWaveform(data[at:at + 2 * CHUNK]):
+        for at in range(0, max(len(data) for _, data in waves), 2 * CHUNK):
+            for stream, (recognizer, (_, data)) in enumerate(zip(recognizers, own)):
+                chunk = data[at:at + 2 * CHUNK]
+                if chunk and recognizer.AcceptWaveform(chunk):
                     result = json.loads(recognizer.Result())
-                    if number == 0:
+                    if stream == 0:
                         results.append(result)
             # The first rows of output, from frame 57 on, come with the third chunk of 16 kHz.
-            if first is None and (at + 2 * CHUNK) / 2 / rate >= 0.6:
+            if first is None and (at + 2 * CHUNK) / 2 / own[0][0] >= 0.6:
                 first = (cpu_seconds() - before) / streams
         last = [recognizer.FinalResult() for recognizer in recognizers]
         results.append(json.loads(last[0]))
@@ -139,7 +145,7 @@ def main():
     print("|---|--:|--:|--:|--:|--:|--:|---|--:|--:|")
     for number in range(1, len(args.wav) + 1):
         theirs, ours = (runs[name][0][number] for name in ("libvosk", "ours"))
-        seconds = ours["seconds"] * args.streams
+        seconds = ours["seconds"]
         cpu = [median(name, number, "cpu") / seconds for name in ("libvosk", "ours")]
         first = [median(name, number, "first") for name in ("libvosk", "ours")]
         words, other, times, confidences = difference(theirs, ours)

@@ -4,9 +4,9 @@
 //! cargo run --release -p kaldera-benches --bin online_cases -- MODEL STREAMS WAV...
 //! ```
 //!
-//! Each of STREAMS recognisers gets the recordings, chunk by chunk in turn with the others. Prints
-//! JSON for `benches/peers/online.py`, which does the same with libvosk: a line for loading, a line
-//! for each recording, and the total. Linux only.
+//! Each of STREAMS recognisers gets the recordings, each from another one on, chunk by chunk in turn
+//! with the others. Prints JSON for `benches/peers/online.py`, which does the same with libvosk: a
+//! line for loading, a line for each recording, and the total. Linux only.
 
 use std::error::Error;
 use std::fs;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use kaldera::io::wave::WaveData;
-use kaldera::kaldi_online::{OnlineModel, OnlineModelOptions, OnlineRecognizer};
+use kaldera::kaldi_online::{OnlineModel, OnlineModelOptions};
 
 /// Samples of a chunk, as in Vosk's programs.
 const CHUNK: usize = 4000;
@@ -41,33 +41,35 @@ fn run(model: &str, streams: usize, files: &[String]) -> Fallible<()> {
     let before = cpu_seconds()?;
     let model = Arc::new(OnlineModel::open(model, &OnlineModelOptions::default())?);
     println!("{{\"load\": {:.4}, \"megabytes\": {}}}", cpu_seconds()? - before, megabytes()?);
+    let waves = files.iter().map(WaveData::open).collect::<Result<Vec<_>, _>>()?;
     let (begin, mut seconds) = (cpu_seconds()?, 0.0);
-    for file in files {
-        let wave = WaveData::open(file)?;
-        let samples = wave.channel(0);
-        let length = samples.len() as f64 / f64::from(wave.samp_freq);
-        seconds += length * streams as f64;
+    for (round, file) in files.iter().enumerate() {
+        let wave_of = |stream: usize| &waves[(round + stream) % waves.len()];
+        let length: f64 = (0..streams).map(|stream| f64::from(wave_of(stream).duration())).sum();
+        seconds += length;
         let (before, mut first) = (cpu_seconds()?, None);
-        let recognizer = || {
+        let recognizer = |stream| {
+            let wave = wave_of(stream);
             let mut recognizer = model.recognizer(wave.samp_freq)?;
             recognizer.set_words(true);
-            Ok::<_, kaldera::Error>(recognizer)
+            Ok::<_, kaldera::Error>((recognizer, wave.channel(0)))
         };
-        let mut all = (0..streams).map(|_| recognizer()).collect::<Result<Vec<_>, _>>()?;
+        let mut all = (0..streams).map(recognizer).collect::<Result<Vec<_>, _>>()?;
         let mut results = vec![];
-        for chunk in samples.chunks(CHUNK) {
-            for (number, recognizer) in all.iter_mut().enumerate() {
-                if recognizer.accept(chunk)? {
+        for at in (0..waves.iter().map(WaveData::num_samples).max().unwrap_or(0)).step_by(CHUNK) {
+            for (number, (recognizer, samples)) in all.iter_mut().enumerate() {
+                let chunk = &samples[at.min(samples.len())..(at + CHUNK).min(samples.len())];
+                if !chunk.is_empty() && recognizer.accept(chunk)? {
                     let result = recognizer.result()?;
                     results.extend((number == 0).then(|| recognizer.json(&result)));
                 }
             }
-            if first.is_none() && all[0].num_frames() > 0 {
+            if first.is_none() && all[0].0.num_frames() > 0 {
                 first = Some(cpu_seconds()? - before);
             }
         }
-        let last = all.iter_mut().map(OnlineRecognizer::final_result).collect::<Result<Vec<_>, _>>()?;
-        results.push(all[0].json(&last[0]));
+        let last = all.iter_mut().map(|(recognizer, _)| recognizer.final_result()).collect::<Result<Vec<_>, _>>()?;
+        results.push(all[0].0.json(&last[0]));
         let cpu = cpu_seconds()? - before;
         let first = first.unwrap_or(cpu) / streams as f64;
         let results = results.join(", ").replace('\n', " ");
