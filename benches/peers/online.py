@@ -1,4 +1,4 @@
-"""Ours and libvosk: CPU time, memory, and a table of differences of words, times and confidences.
+"""Compares ours with libvosk: CPU time, memory, and a table of differences of words, times and confidences.
 
     python3 benches/peers/online.py MODEL ONLINE_CASES [--rounds N] [--streams N] WAV...
 
@@ -19,6 +19,8 @@ import tempfile
 import wave
 
 CHUNK = 4000
+# Seconds of audio after which the first words may come: the network needs 57 frames for its first rows.
+FIRST = 0.6
 
 
 def cpu_seconds():
@@ -63,8 +65,7 @@ def peer(model, streams, files):
                     result = json.loads(recognizer.Result())
                     if stream == 0:
                         results.append(result)
-            # The first rows of output, from frame 57 on, come with the third chunk of 16 kHz.
-            if first is None and (at + 2 * CHUNK) / 2 / own[0][0] >= 0.6:
+            if first is None and (at / 2 + CHUNK) / own[0][0] >= FIRST:
                 first = (cpu_seconds() - before) / streams
         last = [recognizer.FinalResult() for recognizer in recognizers]
         results.append(json.loads(last[0]))
@@ -82,6 +83,8 @@ def without_dither(model, to):
             own.parent.mkdir(parents=True, exist_ok=True)
             own.symlink_to(file)
     features = pathlib.Path(to) / "conf/mfcc.conf"
+    if not features.exists():
+        sys.exit(f"{model}: there is no conf/mfcc.conf, whose dither is switched off here")
     text = features.read_text()
     features.unlink()
     features.write_text(text + "\n--dither=0\n")

@@ -18,6 +18,9 @@ use kaldera::kaldi_online::{OnlineModel, OnlineModelOptions};
 
 /// Samples of a chunk, as in Vosk's programs.
 const CHUNK: usize = 4000;
+/// Seconds of audio after which the first words may come: the network needs 57 frames for its first
+/// rows.
+const FIRST: f32 = 0.6;
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
@@ -27,8 +30,11 @@ fn main() -> ExitCode {
         eprintln!("usage: online_cases MODEL STREAMS WAV...");
         return ExitCode::from(2);
     };
-    let run = || run(model, streams.parse()?, files);
-    match run() {
+    let Ok(streams @ 1..) = streams.parse() else {
+        eprintln!("STREAMS must be a number, 1 or more");
+        return ExitCode::from(2);
+    };
+    match run(model, streams, files) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{model}: {error}");
@@ -64,7 +70,7 @@ fn run(model: &str, streams: usize, files: &[String]) -> Fallible<()> {
                     results.extend((number == 0).then(|| recognizer.json(&result)));
                 }
             }
-            if first.is_none() && all[0].0.num_frames() > 0 {
+            if first.is_none() && (at + CHUNK) as f32 / waves[round].samp_freq >= FIRST {
                 first = Some(cpu_seconds()? - before);
             }
         }

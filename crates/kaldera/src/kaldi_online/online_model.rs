@@ -257,6 +257,12 @@ impl OnlineModel {
         if let (Some(expected), Some(front_end)) = (self.network.ivector_dim(), &self.ivector) {
             fits("elements of an i-vector", expected, front_end.ivector_dim())?;
             fits("columns of features for i-vectors", front_end.feature_dim(), self.features.dim())?;
+            if self.pitch.is_some() && front_end.model().options().greedy_ivector_extractor {
+                let path = self.folder.path(Part::IvectorConfig);
+                let reason =
+                    "--greedy-ivector-extractor=true needs frames before their pitch is there: set it to false";
+                return Err(Error::ModelFile { path, reason: reason.to_owned() });
+            }
         }
         let (columns, pdfs) = (self.network.output_dim(), self.decoder.transitions().num_pdfs());
         if columns < pdfs {

@@ -30,7 +30,8 @@ pub struct PitchedRows {
 }
 
 impl PitchedRows {
-    /// Creates the rows of a stream. `dim` is their number of columns without pitch.
+    /// Creates the rows of a stream. `dim` is their number of columns without pitch,
+    /// at least 1.
     pub fn new(dim: usize, pitch: Option<PitchStream>) -> Self {
         Self { dim, waiting: Vec::new(), num_taken: 0, pitch }
     }
@@ -44,7 +45,8 @@ impl PitchedRows {
     /// Takes samples, on the scale of 16-bit integers, and the rows of features that they complete.
     ///
     /// # Errors
-    /// [`Error::Feat`] for samples that are not finite, and after [`finish`](Self::finish).
+    /// With pitch, [`Error::Feat`] for samples that are not finite, and after
+    /// [`finish`](Self::finish).
     pub fn accept(&mut self, samples: &[f32], rows: &[f32]) -> Result<(), Error> {
         if let Some(pitch) = &mut self.pitch {
             pitch.accept(samples)?;
@@ -56,7 +58,7 @@ impl PitchedRows {
     /// Takes the last rows of features, after the last samples.
     ///
     /// # Errors
-    /// [`Error::Feat`] after `finish`.
+    /// With pitch, [`Error::Feat`] after `finish`.
     #[doc(alias = "InputFinished")]
     pub fn finish(&mut self, rows: &[f32]) -> Result<(), Error> {
         if let Some(pitch) = &mut self.pitch {

@@ -238,13 +238,19 @@ impl OnlineRecognizer {
     }
 
     /// Begins anew with a speaker model: results get the vector of the speaker. It comes from the
-    /// frames in the last 15 s or so of the utterance whose phone on the best path is no silence,
-    /// if they are 50 or more.
+    /// frames in the last 500 rows of output (15 s of 30 ms each) of the utterance whose phone on
+    /// the best path is no silence, if they are 50 or more. Audio without a result is forgotten.
     ///
     /// # Errors
-    /// [`Error::ModelFile`] for a rate of audio below the speaker model's.
+    /// [`Error::ModelFile`] for a model without silence phones, and for a rate of audio below the
+    /// speaker model's.
     #[doc(alias = "SetSpkModel")]
     pub fn set_speaker_model(&mut self, speaker_model: Arc<SpeakerModel>) -> Result<(), Error> {
+        if !self.weighting.is_active() {
+            let path = self.model.folder().path(Part::DecodingConfig);
+            let reason = "a speaker model needs the phones that are no speech: set --endpoint.silence-phones";
+            return Err(Error::ModelFile { path, reason: reason.to_owned() });
+        }
         self.speaker = Some(SpeakerStream::new(speaker_model, self.samp_freq)?);
         self.begin_audio()?;
         self.decoder.begin()?;
@@ -284,11 +290,11 @@ impl OnlineRecognizer {
         let step = ((self.samp_freq * STEP) as usize).max(1);
         for samples in buffer.chunks(step) {
             self.pipeline.accept(samples)?;
+            if let Some(speaker) = &mut self.speaker {
+                speaker.accept(samples)?;
+            }
             self.weight_silence()?;
             self.advance()?;
-        }
-        if let Some(speaker) = &mut self.speaker {
-            speaker.accept(&buffer)?;
         }
         self.samples_processed += buffer.len() as u64;
         self.buffer = buffer;
@@ -349,7 +355,7 @@ impl OnlineRecognizer {
     #[doc(alias = "GetSpkVector")]
     fn speaker_vector(&mut self) -> Result<Option<SpeakerVector>, Error> {
         let ready = self.pipeline.num_frames_ready();
-        if self.speaker.is_none() || ready <= self.first_frame() || !self.weighting.is_active() {
+        if self.speaker.is_none() || ready <= self.first_frame() {
             return Ok(None);
         }
         self.trace_back()?;
@@ -436,7 +442,9 @@ impl OnlineRecognizer {
     /// Gives the utterance up; its audio is not decoded again.
     #[doc(alias = "Reset")]
     pub fn reset(&mut self) {
-        self.state = State::Endpoint;
+        if self.state != State::Finalized {
+            self.state = State::Endpoint;
+        }
     }
 
     fn get_result(&mut self) -> Result<OnlineResult, Error> {

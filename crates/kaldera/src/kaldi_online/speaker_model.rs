@@ -189,8 +189,8 @@ impl SpeakerStream {
         let features = FeatureStream::new(Arc::clone(&model.mfcc)).with_stream_sample_rate(samp_freq);
         // The folder is named, as a recogniser has other features, too.
         let wrong = |error: kaldi_feat::Error| {
-            let (path, reason) = (model.files[MFCC].clone(), error.to_string());
-            Error::ModelFile { path, reason }
+            let reason = format!("{error}; recognise this audio without the speaker model, or resample it");
+            Error::ModelFile { path: model.files[MFCC].clone(), reason }
         };
         Ok(Self { features: features.map_err(wrong)?, model })
     }

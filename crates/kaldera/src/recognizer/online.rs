@@ -72,7 +72,11 @@ impl Online {
 
     /// Returns it with a speaker model.
     pub(super) fn with_speaker_model(&self, model: Arc<SpeakerModel>) -> Self {
-        let files = [&self.files, model.files()].concat();
+        let mut files = self.files.clone();
+        if let Some(before) = &self.speaker_model {
+            files.truncate(files.len() - before.files().len());
+        }
+        files.extend_from_slice(model.files());
         Self { speaker_model: Some(model), files, ..self.clone() }
     }
 

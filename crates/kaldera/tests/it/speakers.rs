@@ -167,6 +167,18 @@ fn results_of_a_recognizer_have_the_vector_of_their_speech() {
     }
     let error = model.recognizer(6000.0).unwrap().set_speaker_model(speakers).unwrap_err().to_string();
     assert!(error.contains("mfcc.conf: ") && error.contains("6000") && error.contains("8000"), "{error}");
+    // An utterance that is given up after the end of the audio does not join the next audio to it.
+    recognizer.final_result().unwrap();
+    recognizer.reset();
+    recognizer.accept(&samples[..12_000]).unwrap();
+    assert!(matches!(recognizer.final_result().unwrap(), OnlineResult::Alternatives { speaker: Some(_), .. }));
+
+    let options = folder.path().join("conf/model.conf");
+    let without = fs::read_to_string(&options).unwrap().replace("--endpoint.silence-phones=1\n", "");
+    fs::write(&options, without).unwrap();
+    let model = Arc::new(OnlineModel::open(folder.path(), &OnlineModelOptions::default()).unwrap());
+    let error = model.recognizer(8000.0).unwrap().set_speaker_model(opened()).unwrap_err().to_string();
+    assert!(error.contains("model.conf: ") && error.ends_with("set --endpoint.silence-phones"), "{error}");
 }
 
 #[test]
@@ -177,6 +189,8 @@ fn transcripts_have_a_vector_for_each_utterance() {
     assert!(recognizer.speaker_model().is_none());
     let with = recognizer.with_speaker_model(Arc::clone(&speakers)).unwrap();
     assert_eq!(with.files().len(), recognizer.files().len() + 4);
+    let again = with.with_speaker_model(Arc::clone(&speakers)).unwrap();
+    assert_eq!(again.files(), with.files());
     for rate in [RATE, 16_000] {
         let samples = speech(SAID, rate);
         let audio = Audio::new(&samples, rate as f32);
