@@ -1,5 +1,6 @@
 //! Alignment of words: arcs that have a word with exactly its frames.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use kaldera_base::setters;
@@ -61,8 +62,11 @@ impl Lattice {
     /// of the path: then the next word gets all labels, and words behind it are left out, as in
     /// Kaldi. The second result is the number of such ends of each lattice, 0 if all is complete.
     ///
-    /// A state of the result is a state of the lattice with the waiting words and labels. Arcs with
-    /// neither words nor labels stay if leaving them out would make more arcs.
+    /// States and arcs are Kaldi's, as the confidences of [`minimum_bayes_risk`] depend on them: a
+    /// state is a state of the lattice with the waiting words and labels. Of arcs with the same
+    /// word between the same states, the one with the best score stays.
+    ///
+    /// [`minimum_bayes_risk`]: Self::minimum_bayes_risk
     ///
     /// # Errors
     /// [`Error::Limit`]; [`Error::Label`] for words below 0 in `options`; [`Error::TooLarge`].
@@ -143,92 +147,80 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
         if self.input.fsa.num_states() == 0 {
             return Ok((self.builder.build()?, 0));
         }
-        self.state(0, Waiting { words: EMPTY, labels: EMPTY });
+        self.state(0, [&[], &[]])?;
         let mut next = 0;
         while let Some(&(state, waiting, from)) = self.states.get(next) {
-            for arc in self.input.fsa.arc_range(state) {
-                self.follow(from, waiting, arc)?;
-            }
+            self.leave(from, state, waiting)?;
             next += 1;
-            self.check()?;
+            self.check(0)?;
         }
-        let lattice = self.builder.build()?.connect()?;
-        Ok((contract(&lattice.utterance(0))?, self.incomplete))
+        let lattice = std::mem::take(&mut self.builder).build()?;
+        Ok((without_empty_arcs(&lattice.utterance(0), |arcs| self.check(arcs))?, self.incomplete))
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// Checks the size, with this number of arcs more.
+    fn check(&self, more: usize) -> Result<(), Error> {
         /// States, words, scores and offsets of labels, while lists grow.
         const BYTES_OF_ARC: usize = 96;
+        let arcs = self.num_arcs + more;
         let bytes = self.trie.bytes()
             + self.known.bytes()
             + self.states.capacity() * size_of::<(usize, Waiting, i32)>()
-            + self.num_arcs * BYTES_OF_ARC
+            + arcs * BYTES_OF_ARC
             + self.num_labels * 2 * size_of::<i32>();
-        self.options.limits.check(Operation::AlignWords, bytes, self.states.len(), self.num_arcs)
+        self.options.limits.check(Operation::AlignWords, bytes, self.states.len(), arcs)
     }
 
     /// Returns the state of the builder for a state of the lattice and its pending words and
     /// labels.
-    fn state(&mut self, state: usize, waiting: Waiting) -> i32 {
+    fn state(&mut self, state: usize, [words, labels]: [&[i32]; 2]) -> Result<i32, Error> {
+        let waiting = Waiting { words: self.trie.extend(EMPTY, words)?, labels: self.trie.extend(EMPTY, labels)? };
         let key = ((u64::from(number(state)) << 32) | u64::from(waiting.words), waiting.labels);
         let known = self.known.number(key) as usize;
         if known == self.states.len() {
             self.states.push((state, waiting, self.builder.add_state()));
         }
-        self.states[known].2
+        Ok(self.states[known].2)
     }
 
-    /// Adds an arc of the lattice to the pending ones, and adds arcs for the completed words.
-    fn follow(&mut self, from: i32, waiting: Waiting, arc: usize) -> Result<(), Error> {
-        let crate::Arc { label, .. } = self.input.arc(arc);
-        let dest = self.input.arc(arc).states().1;
-        let is_end = label == FINAL;
-        let mut words = self.trie.labels(waiting.words);
-        words.extend(Some(label).filter(|&word| word > 0));
-        let mut labels = self.trie.labels(waiting.labels);
-        labels.extend_from_slice(self.input.alignment(arc));
-        let mut stretches = Vec::new();
-        let (mut word, mut label) = (0, 0);
-        loop {
-            let (words, labels) = (&words[word..], &labels[label..]);
-            let (is_word, length) = match self.boundaries.next(words, labels, is_end) {
-                Stretch::Word(length) if !words.is_empty() => (true, length.min(labels.len())),
-                Stretch::Gap(length) if length > 0 && !labels.is_empty() => (false, length.min(labels.len())),
-                _ => break,
-            };
-            stretches.push((if is_word { words[0] } else { self.options.silence_label }, label..label + length));
-            word += usize::from(is_word);
-            label += length;
-        }
-        if is_end && (word < words.len() || label < labels.len()) {
-            // If the labels do not fit, the next word gets all labels.
-            if label < labels.len() {
-                let next = words.get(word).copied().unwrap_or(self.options.partial_word_label);
-                stretches.push((next, label..labels.len()));
+    /// Adds the arcs that leave a state: the arc of the first waiting word, if it is complete, or
+    /// else empty arcs, after which more words and labels wait.
+    fn leave(&mut self, from: i32, state: usize, waiting: Waiting) -> Result<(), Error> {
+        let (words, labels) = (self.trie.labels(waiting.words), self.trie.labels(waiting.labels));
+        let is_end = state + 1 == self.input.fsa.num_states();
+        let (word, length, num_words) = match self.boundaries.next(&words, &labels, is_end) {
+            Stretch::Word(length) if !words.is_empty() => (words[0], length.min(labels.len()), 1),
+            Stretch::Gap(length) if length > 0 && !labels.is_empty() => {
+                (self.options.silence_label, length.min(labels.len()), 0)
             }
-            self.incomplete += 1;
-        }
-        let (mut at, mut scores) = (from, self.input.scores(arc));
-        let to = if is_end {
-            None
-        } else {
-            let waiting = Waiting {
-                words: self.trie.extend(EMPTY, &words[word..])?,
-                labels: self.trie.extend(EMPTY, &labels[label..])?,
-            };
-            Some(self.state(dest, waiting))
+            _ if !is_end => {
+                return self.input.fsa.arc_range(state).try_for_each(|arc| self.wait(from, &words, &labels, arc));
+            }
+            _ if words.is_empty() && labels.is_empty() => {
+                self.builder.add_final(from, 0.0, 0.0, &[]);
+                return Ok(());
+            }
+            _ => {
+                // The next word gets all labels, and the others are left out.
+                self.incomplete += 1;
+                let next = if labels.is_empty() { None } else { words.first().copied() };
+                let left = if labels.is_empty() { 0 } else { self.options.partial_word_label };
+                (next.unwrap_or(left), labels.len(), words.len())
+            }
         };
-        let last = stretches.len();
-        for (i, (word, range)) in stretches.into_iter().enumerate() {
-            let next = to.filter(|_| i + 1 == last).unwrap_or_else(|| self.builder.add_state());
-            self.add(at, next, word, scores, &labels[range]);
-            (at, scores) = (next, (0.0, 0.0));
-        }
-        match to {
-            Some(to) if last == 0 => self.add(at, to, 0, scores, &[]),
-            Some(_) => {}
-            None => self.builder.add_final(at, scores.0, scores.1, &[]),
-        }
+        let to = self.state(state, [&words[num_words..], &labels[length..]])?;
+        self.add(from, to, word, (0.0, 0.0), &labels[..length]);
+        Ok(())
+    }
+
+    /// Adds the empty arc of an arc of the lattice, whose word and labels wait behind it.
+    fn wait(&mut self, from: i32, words: &[i32], labels: &[i32], arc: usize) -> Result<(), Error> {
+        let crate::Arc { label, .. } = self.input.arc(arc);
+        let mut words = words.to_vec();
+        words.extend(Some(label).filter(|&word| word > 0));
+        let labels = [labels, self.input.alignment(arc)].concat();
+        let to = self.state(self.input.arc(arc).states().1, [&words, &labels])?;
+        self.add(from, to, 0, self.input.scores(arc), &[]);
         Ok(())
     }
 
@@ -239,71 +231,67 @@ impl<'a, B: WordBoundaries> Aligner<'a, B> {
     }
 }
 
-/// The state whose arcs replace the arcs of a state, and the scores that are added to theirs.
+/// An arc of a state, perhaps behind empty arcs, whose scores it has in addition.
 #[derive(Clone, Copy)]
-struct Moved {
-    state: usize,
+struct Behind {
+    /// The arc itself.
+    arc: usize,
     graph: f64,
     acoustic: f64,
 }
 
-impl Moved {
-    fn and(self, (graph, acoustic): (f64, f64)) -> Self {
-        Self { graph: self.graph + graph, acoustic: self.acoustic + acoustic, ..self }
+impl Behind {
+    /// Returns `true` if it is better than another; the better graph score decides if both are
+    /// equal.
+    fn is_better(&self, other: &Self) -> bool {
+        let key = |arc: &Self| (arc.graph + arc.acoustic, arc.graph);
+        key(self) > key(other)
     }
 }
 
-/// Leaves out arcs without words and labels that are the only ones into a state, or out of one: the
-/// other arcs of that state get their scores. O(states + arcs).
-fn contract(input: &Utterance<'_>) -> Result<Lattice, Error> {
+/// Leaves out arcs without words and labels: their states get the arcs behind them. Of arcs with
+/// the same word between the same states, the best stays. `check` gets the number of arcs so far.
+fn without_empty_arcs(input: &Utterance<'_>, check: impl Fn(usize) -> Result<(), Error>) -> Result<Lattice, Error> {
     let (arcs, num_states) = (input.fsa.arcs(), input.fsa.num_states());
-    let scores = |arc: usize| (input.graph(arc), input.acoustic(arc));
-    let is_empty = |arc: usize| arcs[arc].label == 0 && input.alignment(arc).is_empty();
-    let mut entering = vec![0_usize; num_states];
-    arcs.iter().for_each(|arc| entering[arc.states().1] += 1);
-    let still = |state| Moved { state, graph: 0.0, acoustic: 0.0 };
-    // Arcs lead to later states, so that a state has moved before its arcs are looked at.
-    let mut from: Vec<_> = (0..num_states).map(still).collect();
-    let mut gone = vec![false; arcs.len()];
-    for arc in 0..arcs.len() {
-        let (src, dest) = arcs[arc].states();
-        if is_empty(arc) && entering[dest] == 1 {
-            from[dest] = from[src].and(scores(arc));
-            gone[arc] = true;
+    let mut leaving: Vec<Vec<Behind>> = vec![vec![]; num_states];
+    let mut places: HashMap<(i32, usize), usize> = HashMap::new();
+    let mut count = 0;
+    // Arcs lead to later states, which are complete.
+    for state in (0..num_states).rev() {
+        places.clear();
+        let mut own: Vec<Behind> = vec![];
+        let mut take = |behind: Behind| {
+            let place = *places.entry((arcs[behind.arc].label, arcs[behind.arc].states().1)).or_insert(own.len());
+            match own.get_mut(place) {
+                None => own.push(behind),
+                Some(known) if behind.is_better(known) => *known = behind,
+                Some(_) => {}
+            }
+        };
+        for arc in input.fsa.arc_range(state) {
+            let (graph, acoustic) = (input.graph(arc), input.acoustic(arc));
+            if arcs[arc].label == 0 && input.alignment(arc).is_empty() {
+                for behind in &leaving[arcs[arc].states().1] {
+                    take(Behind { graph: graph + behind.graph, acoustic: acoustic + behind.acoustic, ..*behind });
+                }
+            } else {
+                take(Behind { arc, graph, acoustic });
+            }
         }
-    }
-    // The only arc that leaves a state, if there is just one.
-    let mut leaving: Vec<(usize, Option<usize>)> = vec![(0, None); num_states];
-    for arc in (0..arcs.len()).filter(|&arc| !gone[arc]) {
-        let (count, only) = &mut leaving[from[arcs[arc].states().0].state];
-        *count += 1;
-        *only = (*count == 1).then_some(arc);
-    }
-    let mut to: Vec<_> = (0..num_states).map(still).collect();
-    for state in (1..num_states).rev() {
-        if let (1, Some(arc)) = leaving[state]
-            && is_empty(arc)
-        {
-            let (src, dest) = arcs[arc].states();
-            to[state] = to[dest].and(scores(arc)).and((from[src].graph, from[src].acoustic));
-            gone[arc] = true;
-        }
+        count += own.len();
+        check(count)?;
+        leaving[state] = own;
     }
     let mut builder = LatticeBuilder::new();
     // The final state is the builder's own.
-    (1..num_states).for_each(|_| {
-        builder.add_state();
-    });
-    for arc in (0..arcs.len()).filter(|&arc| !gone[arc]) {
-        let (src, dest) = arcs[arc].states();
-        let (from, to) = (from[src], to[dest]);
-        let sum = |before: f64, own: f64, behind: f64| narrow(before + own + behind);
-        let graph = sum(from.graph, input.graph(arc), to.graph);
-        let acoustic = sum(from.acoustic, input.acoustic(arc), to.acoustic);
-        let labels = input.alignment(arc);
-        match arcs[arc].label {
-            FINAL => builder.add_final(id(from.state), graph, acoustic, labels),
-            word => builder.add_arc(id(from.state), id(to.state), word, graph, acoustic, labels),
+    (1..num_states).for_each(|_| _ = builder.add_state());
+    for (state, own) in leaving.iter().enumerate() {
+        for &Behind { arc, graph, acoustic } in own {
+            let (graph, acoustic, labels) = (narrow(graph), narrow(acoustic), input.alignment(arc));
+            match arcs[arc].label {
+                FINAL => builder.add_final(id(state), graph, acoustic, labels),
+                word => builder.add_arc(id(state), id(arcs[arc].states().1), word, graph, acoustic, labels),
+            }
         }
     }
     builder.build()?.connect()
