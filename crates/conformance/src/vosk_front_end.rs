@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kaldera::feat::{Audio, FeatureStream, Mfcc, MfccOptions};
+use kaldera::feat::{Audio, FeatureStream, Mfcc, MfccOptions, OnlineCmvnOptions};
 use kaldera::io::wave::WaveData;
 use kaldera::ivector::{DiagGmm, select_posteriors};
 use kaldera::kaldi_online::{IvectorConfig, IvectorFrontEnd, IvectorStream, read_config, read_model};
@@ -114,7 +114,9 @@ fn mfcc_of(mfcc: &Arc<Mfcc>, audio: &Path, answers: &Path) -> Result<Vec<String>
 pub(crate) fn ivectors(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut> {
     let model = model()?.join("ivector");
     let fault = |error: kaldera::Error| LeftOut(error.to_string());
-    let config = IvectorConfig::vosk(&model);
+    // The answers are of a Kaldi without Vosk's option of the normalisation.
+    let mut config = IvectorConfig::vosk(&model);
+    config.cmvn = OnlineCmvnOptions::default();
     let mut offline = config.clone();
     offline.options = kaldera::ivector::IvectorOptions::default().with_use_most_recent_ivector(false);
     let (online, offline) = (config.open().map_err(fault)?, offline.open().map_err(fault)?);

@@ -324,6 +324,8 @@ options!($ online_cmvn_options {
         "Frames that the global statistics count for at most, while the window is not full even then";
     with_norm_means, "norm-means", normalize_mean: bool = true, "Make the mean 0";
     with_norm_vars, "norm-vars", normalize_variance: bool = false, "Make the variance 1, too";
+    with_cmn_min_energy, "cmn-min-energy", cmn_min_energy: Option<f32> = None,
+        "A frame whose first element is not above this has the statistics of the frame before it (of Vosk's Kaldi)";
 });
 
 options!($ vad_options {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
     CmvnStats, Extractor, Fbank, FbankOptions, FeatureStream, FrameExtractionOptions, Kind, Mfcc, MfccOptions,
-    OnlineCmvn, PitchExtractionOptions, Plp, PlpOptions, ProcessPitchOptions, RowStream,
+    OnlineCmvn, OnlineCmvnOptions, PitchExtractionOptions, Plp, PlpOptions, ProcessPitchOptions, RowStream,
 };
 use kaldera::io::read_object;
 use kaldera::ivector::SilenceWeightingOptions;
@@ -98,7 +98,7 @@ impl FeatureConfig {
         };
         info.pitch = self.pitch()?;
         if !self.cmvn_config.is_empty() {
-            let options = read_cmvn_options(&self.cmvn_config)?;
+            let options = read_cmvn_options(&self.cmvn_config, OnlineCmvnOptions::default())?;
             if self.global_cmvn_stats.is_empty() {
                 return Err(Failure::Alone { name: "cmvn-config", needs: "global-cmvn-stats" });
             }

@@ -32,6 +32,8 @@ pub struct IvectorConfig {
     pub diag_ubm: String,
     /// The extractor.
     pub ivector_extractor: String,
+    /// The options of the online normalisation before those of `cmvn_config`.
+    pub cmvn: OnlineCmvnOptions,
     /// The options of the estimation.
     pub options: IvectorOptions,
 }
@@ -90,7 +92,7 @@ impl IvectorConfig {
     }
 
     /// Returns the configuration of a folder as Vosk's models have it (`ivector`), with Vosk's
-    /// `max_count` of 100.
+    /// `max_count` of 100 and `cmn_min_energy` of 50.
     pub fn vosk(folder: impl AsRef<Path>) -> Self {
         let file = |name: &str| folder.as_ref().join(name).to_string_lossy().into_owned();
         Self {
@@ -100,6 +102,7 @@ impl IvectorConfig {
             splice_config: file("splice.conf"),
             diag_ubm: file("final.dubm"),
             ivector_extractor: file("final.ie"),
+            cmvn: vosk_cmvn_options(),
             options: IvectorOptions::default().with_max_count(100.0),
         }
     }
@@ -116,6 +119,7 @@ impl IvectorConfig {
         let path = folder.find_part(Part::IvectorConfig).filter(|_| folder.layout() == Layout::Kaldi);
         let Some(path) = path else { return Ok(None) };
         let mut config = Self::read(&text(path.clone())?)?;
+        config.cmvn = vosk_cmvn_options();
         for name in config.names() {
             let missing = || format!("'{name}' is not in the folder: copy it into {}", folder.root().display());
             let file = folder.named(name);
@@ -147,7 +151,7 @@ impl IvectorConfig {
         };
         let lda: Matrix<f32> = kaldi_io::read_object(&named("lda-matrix", &self.lda_matrix)?)?;
         let stats: Matrix<f64> = kaldi_io::read_object(&named("global-cmvn-stats", &self.global_cmvn_stats)?)?;
-        let cmvn = read_cmvn_options(&named("cmvn-config", &self.cmvn_config)?)?;
+        let cmvn = read_cmvn_options(&named("cmvn-config", &self.cmvn_config)?, self.cmvn.clone())?;
         let mut splice = SpliceOptions { left_context: 4, right_context: 4 };
         read_config(&named("splice-config", &self.splice_config)?, &mut splice)?;
         let ubm = read_model(&named("diag-ubm", &self.diag_ubm)?)?;
@@ -158,12 +162,18 @@ impl IvectorConfig {
     }
 }
 
-/// Reads the options of the online normalisation from a configuration file.
+/// Returns the options of Vosk's Kaldi, whose default of `cmn_min_energy` is 50.
+pub(super) fn vosk_cmvn_options() -> OnlineCmvnOptions {
+    OnlineCmvnOptions::default().with_cmn_min_energy(Some(50.0))
+}
+
+/// Reads the options of the online normalisation from a configuration file; `options` are the
+/// defaults.
 ///
 /// # Errors
 /// As [`read_config`]; [`Error::Option`] for `--skip-dims`.
-pub fn read_cmvn_options(rxfilename: &str) -> Result<OnlineCmvnOptions, Error> {
-    let mut cmvn = CmvnConfig::default();
+pub fn read_cmvn_options(rxfilename: &str, options: OnlineCmvnOptions) -> Result<OnlineCmvnOptions, Error> {
+    let mut cmvn = CmvnConfig { options, ..CmvnConfig::default() };
     read_config(rxfilename, &mut cmvn)?;
     if !cmvn.skip_dims.is_empty() {
         return Err(OptionError::new(&cmvn.skip_dims, "an empty list: --skip-dims is not supported here").into());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kaldi_feat::{
     CmvnStats, Fbank, FbankOptions, FeatureStream, FrameExtractionOptions, Kind, Mfcc, MfccOptions, OnlineCmvn,
-    OnlineCmvnOptions, PitchExtractionOptions, ProcessPitchOptions, RowStream,
+    PitchExtractionOptions, ProcessPitchOptions, RowStream,
 };
 use kaldi_io::rxfilename::Input;
 use kaldi_io::transition_model::TransitionModel;
@@ -17,7 +17,7 @@ use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::decoder_model::DecoderModel;
 use crate::kaldi_online::decoding_config::DecodingConfig;
 use crate::kaldi_online::folder::{Layout, OnlineFolder, Part};
-use crate::kaldi_online::ivector_config::IvectorConfig;
+use crate::kaldi_online::ivector_config::{IvectorConfig, read_cmvn_options, vosk_cmvn_options};
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
 use crate::kaldi_online::pitched_rows::PitchedRows;
 use crate::pipeline::{FeatureExtractor, PitchFeatures};
@@ -215,9 +215,9 @@ impl OnlineModel {
         let cmvn = match folder.find_part(Part::GlobalCmvn) {
             Some(_) => {
                 let stats: Matrix<f64> = kaldi_io::read_object(&folder.require(Part::GlobalCmvn)?)?;
-                let mut cmvn = OnlineCmvnOptions::default();
+                let mut cmvn = vosk_cmvn_options();
                 if named.iter().any(|(part, _)| *part == Part::CmvnConfig) {
-                    read_config(&folder.require(Part::CmvnConfig)?, &mut cmvn)?;
+                    cmvn = read_cmvn_options(&folder.require(Part::CmvnConfig)?, cmvn)?;
                 }
                 Some(OnlineCmvn::new(cmvn, CmvnStats::from_matrix(stats)?)?)
             }

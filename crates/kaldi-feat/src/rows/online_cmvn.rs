@@ -7,7 +7,7 @@ use crate::rows::stream::{RowStream, check_row};
 use crate::state::{StateReader, StateWriter};
 
 /// Options of the normalisation of streams. Names and defaults are Kaldi's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct OnlineCmvnOptions {
@@ -22,6 +22,10 @@ pub struct OnlineCmvnOptions {
     pub normalize_mean: bool,
     /// Make the variance 1, too.
     pub normalize_variance: bool,
+    /// The energy (first element) up to which a frame has the statistics of the frame before it,
+    /// filled up once more; its own count for later frames. Kaldi has no such option; the Kaldi
+    /// that Vosk is built with has it, with 50.
+    pub cmn_min_energy: Option<f32>,
 }
 
 /// Normalises each row by the statistics of itself and of the rows before it, filled up with the
@@ -49,13 +53,16 @@ pub struct OnlineCmvn {
     rows: RowQueue,
     /// Their sums and squares.
     sums: CmvnStats,
+    /// The statistics of the last row, filled up.
+    last: CmvnStats,
 }
 
 impl OnlineCmvn {
     /// Creates the normalisation with the statistics of many speakers.
     ///
     /// # Errors
-    /// For a window of no frames, negative numbers of frames, and variances without means;
+    /// For a window of no frames, negative numbers of frames, and variances without means; for a
+    /// least energy that is NaN, or has no global statistics to begin with;
     /// [`Error::NoVarianceStats`] for global statistics without variances; [`Error::TooFewFrames`]
     /// for global statistics of no frames.
     pub fn new(options: OnlineCmvnOptions, global: CmvnStats) -> Result<Self, Error> {
@@ -71,10 +78,19 @@ impl OnlineCmvn {
         if options.normalize_variance && !options.normalize_mean {
             return Err(Error::bad_option("normalize_variance", true, "false where `normalize_mean` is"));
         }
+        if let Some(least) = options.cmn_min_energy {
+            if least.is_nan() {
+                return Err(Error::bad_option("cmn_min_energy", least, "a number"));
+            }
+            if options.global_frames == 0 {
+                return Err(Error::bad_option("global_frames", 0, "1 or more where `cmn_min_energy` is set"));
+            }
+        }
         check_stats(&global, global.dim())?;
         let dim = global.dim();
         let (rows, sums) = (RowQueue::new(dim), CmvnStats::new(dim));
-        Ok(Self { options, global, speaker: None, frozen: None, rows, sums })
+        let last = sums.clone();
+        Ok(Self { options, global, speaker: None, frozen: None, rows, sums, last })
     }
 
     /// Sets the statistics of the speaker's earlier speech; `None` for a new speaker.
@@ -92,12 +108,12 @@ impl OnlineCmvn {
 
     /// Keeps the statistics unchanged from here on.
     pub fn freeze(&mut self) {
-        self.frozen = Some(self.smoothed());
+        self.frozen = Some(self.filled_up(&self.sums));
     }
 
-    /// Returns the window's statistics, filled up.
-    fn smoothed(&self) -> CmvnStats {
-        let mut stats = self.sums.clone();
+    /// Returns statistics, filled up with the speaker's and the global ones.
+    fn filled_up(&self, stats: &CmvnStats) -> CmvnStats {
+        let mut stats = stats.clone();
         let window = f64::from(self.options.cmn_window);
         let speaker =
             self.speaker.as_ref().map(|stats| (stats, f64::from(self.options.speaker_frames).min(stats.count())));
@@ -151,14 +167,11 @@ impl RowStream for OnlineCmvn {
             out.extend_from_slice(row);
             return Ok(());
         }
-        let smoothed;
-        let stats = match &self.frozen {
-            Some(frozen) => frozen,
-            None => {
-                smoothed = self.smoothed();
-                &smoothed
-            }
-        };
+        if self.frozen.is_none() {
+            let is_loud = self.options.cmn_min_energy.is_none_or(|least| row[0] > least);
+            self.last = self.filled_up(if is_loud { &self.sums } else { &self.last });
+        }
+        let stats = self.frozen.as_ref().unwrap_or(&self.last);
         let norm_vars = self.options.normalize_variance;
         out.extend(row.iter().enumerate().map(|(d, &x)| {
             let (scale, offset) = stats.scale_and_offset(d, norm_vars, false);
@@ -170,13 +183,14 @@ impl RowStream for OnlineCmvn {
     fn finish(&mut self, _: &mut Vec<f32>) {
         let dim = self.global.dim();
         (self.rows, self.sums, self.frozen) = (RowQueue::new(dim), CmvnStats::new(dim), None);
+        self.last = self.sums.clone();
     }
 
     fn save_state(&self) -> Vec<u8> {
         let mut state = StateWriter::new(*b"cmvn    ", &self.identity());
         self.rows.save(&mut state);
         let nothing = CmvnStats::new(0);
-        for stats in [Some(&self.sums), Some(&self.global), self.speaker.as_ref(), self.frozen.as_ref()] {
+        for stats in [Some(&self.sums), Some(&self.last), Some(&self.global), self.speaker.as_ref(), self.frozen.as_ref()] {
             // Statistics of no columns stand for none.
             state.f64s(stats.unwrap_or(&nothing).matrix().data());
         }
@@ -188,12 +202,12 @@ impl RowStream for OnlineCmvn {
         let dim = self.global.dim();
         let rows = RowQueue::restore(dim, &mut state)?;
         let mut stats = || CmvnStats::from_slice(dim, &state.f64s()?);
-        let [sums, global, speaker, frozen] = [stats()?, stats()?, stats()?, stats()?];
+        let [sums, last, global, speaker, frozen] = [stats()?, stats()?, stats()?, stats()?, stats()?];
         state.finish()?;
-        let (Some(sums), Some(global)) = (sums, global) else {
+        let (Some(sums), Some(last), Some(global)) = (sums, last, global) else {
             return Err(Error::BadState { reason: "it has no statistics" });
         };
-        (self.rows, self.sums, self.global, self.speaker, self.frozen) = (rows, sums, global, speaker, frozen);
+        *self = Self { options: self.options.clone(), global, speaker, frozen, rows, sums, last };
         Ok(())
     }
 }
