@@ -31,7 +31,7 @@ WHOLE_FILES = {
     "wer": ["ctm.jsonl", "text.jsonl", "trn.jsonl"],
 }
 # Sets that are folders of files, each with its patterns; random models of our own.
-WHOLE_FOLDERS = {"nnet3": ["*.raw", "*.txt", "*.npz"]}
+WHOLE_FOLDERS = {"nnet3": ["*.raw", "*.txt", "*.npz"], "fst_types": ["*/*"], "const_arpa": ["*/**/*"]}
 # Operations of `k2/nbest.json` whose code is still to come.
 TO_COME: set[str] = set()
 FOREIGN = "fsdd_"
@@ -120,9 +120,11 @@ def main():
     nbest(source / "k2", TARGET / "k2")
     for name, patterns in WHOLE_FOLDERS.items():
         (TARGET / name).mkdir(parents=True, exist_ok=True)
-        files = [file for pattern in patterns for file in sorted((source / name).glob(pattern))]
+        files = [file for pattern in patterns for file in sorted((source / name).glob(pattern)) if file.is_file()]
         for file in files:
-            shutil.copyfile(file, TARGET / name / file.name)
+            target = TARGET / file.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
         print(f"{name}: {len(files)} files")
     for file in sorted(TARGET.rglob("*")):
         if file.is_file() and file.name != "README.md" and (FOREIGN in file.name or FOREIGN.encode() in file.read_bytes()):

@@ -190,7 +190,9 @@ impl RowStream for OnlineCmvn {
         let mut state = StateWriter::new(*b"cmvn    ", &self.identity());
         self.rows.save(&mut state);
         let nothing = CmvnStats::new(0);
-        for stats in [Some(&self.sums), Some(&self.last), Some(&self.global), self.speaker.as_ref(), self.frozen.as_ref()] {
+        for stats in
+            [Some(&self.sums), Some(&self.last), Some(&self.global), self.speaker.as_ref(), self.frozen.as_ref()]
+        {
             // Statistics of no columns stand for none.
             state.f64s(stats.unwrap_or(&nothing).matrix().data());
         }

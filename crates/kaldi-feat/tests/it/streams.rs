@@ -298,13 +298,14 @@ proptest! {
         features in features(),
         cmn_window in 1_i32..40,
         normalize_variance: bool,
+        cmn_min_energy in prop::option::of(-1.0_f32..1.0),
         saves in saves(),
     ) {
         prop_assume!(features.num_rows() > 0);
         let dim = features.num_cols();
         let mut global = CmvnStats::new(dim);
         global.accumulate(&Matrix::from_fn(20, dim, |t, d| ((t * 7 + d) % 11) as f32)).unwrap();
-        let options = OnlineCmvnOptions::default().with_cmn_window(cmn_window).with_speaker_frames(7).with_global_frames(5).with_norm_vars(normalize_variance);
+        let options = OnlineCmvnOptions::default().with_cmn_window(cmn_window).with_speaker_frames(7).with_global_frames(5).with_norm_vars(normalize_variance).with_cmn_min_energy(cmn_min_energy);
         let new = || {
             let mut cmvn = OnlineCmvn::new(options.clone(), global.clone()).unwrap();
             cmvn.set_speaker(Some(global.clone())).unwrap();
@@ -314,13 +315,15 @@ proptest! {
         for row in features.rows() {
             stream.accept(row, &mut out).unwrap();
         }
-        // By the definition: the last rows, then of the speaker, then of the world, up to so many
-        // frames.
+        // By the definition: the last rows, or with a quiet row the sums before it; then of the
+        // speaker, then of the world, up to so many frames.
+        let mut sums = vec![(0.0, 0.0, 0.0); dim];
         for t in 0..features.num_rows() {
+            let is_loud = cmn_min_energy.is_none_or(|least| features[(t, 0)] > least);
             for d in 0..dim {
                 let rows = (t + 1).saturating_sub(cmn_window as usize)..t + 1;
-                let (mut count, mut sum, mut squares) = (rows.len() as f64, 0.0, 0.0);
-                for row in rows {
+                let (mut count, mut sum, mut squares) = if is_loud { (rows.len() as f64, 0.0, 0.0) } else { sums[d] };
+                for row in rows.filter(|_| is_loud) {
                     let x = f64::from(features[(row, d)]);
                     (sum, squares) = (sum + x, squares + x * x);
                 }
@@ -330,6 +333,7 @@ proptest! {
                     sum += frames / 20.0 * global.matrix()[(0, d)];
                     squares += frames / 20.0 * global.matrix()[(1, d)];
                 }
+                sums[d] = (count, sum, squares);
                 let mean = sum / count;
                 let variance = squares / count - mean * mean;
                 let mut expected = f64::from(features[(t, d)]) - mean;
@@ -499,4 +503,15 @@ fn states_of_other_streams_are_refused() {
     }
     let splice = Splice::new(1, 1).unwrap();
     assert!(splice.stream(2).restore_state(&splice.stream(3).save_state()).is_err());
+}
+
+#[test]
+fn a_least_energy_needs_statistics_to_begin_with() {
+    let mut global = CmvnStats::new(2);
+    global.accumulate(&Matrix::from_fn(3, 2, |t, d| (t + d) as f32)).unwrap();
+    let refused = |options: OnlineCmvnOptions| OnlineCmvn::new(options, global.clone()).is_err();
+    let options = OnlineCmvnOptions::default().with_cmn_min_energy(Some(50.0));
+    assert!(!refused(options.clone()));
+    assert!(refused(options.clone().with_global_frames(0)));
+    assert!(refused(options.with_cmn_min_energy(Some(f32::NAN))));
 }
