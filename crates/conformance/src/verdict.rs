@@ -11,8 +11,8 @@ pub enum Verdict {
     Holds,
     /// A binding case that does not: every difference found, with the expected value and ours.
     Fails(Vec<String>),
-    /// A case that the set's README declares free, or whose input does not determine the answer; the
-    /// remark reports a crash of the code on it, or the differences.
+    /// A case that the set's README declares free, or whose input does not determine the answer;
+    /// the remark reports a crash of the code on it, or the differences.
     Free(Option<String>),
     /// A case whose group or operation has no code yet.
     NotRun,

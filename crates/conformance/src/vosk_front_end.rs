@@ -155,8 +155,8 @@ pub(crate) fn ivectors(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut
 
 /// Compares the i-vectors of MFCCs with those in the answers. The differences go to the second list
 /// if MFCCs that differ in the last bit have i-vectors as far from each other: 15 steps of
-/// conjugate gradients do not always converge, and libvosk differs from itself by 7e-3 then, between
-/// two kernels of OpenBLAS.
+/// conjugate gradients do not always converge. Between two kernels of OpenBLAS libvosk then differs
+/// from itself by 7e-3.
 fn compare_ivectors(
     name: &str,
     mfcc: &Matrix<f32>,
