@@ -110,10 +110,7 @@ impl Chunk {
         if self.num_states == 0 {
             return Ok(Vec::new());
         }
-        let determinize = DeterminizeOptions::default()
-            .with_beam(options.lattice_beam)
-            .with_compare_sums(true)
-            .with_prune_sets(false);
+        let determinize = DeterminizeOptions::kaldi().with_beam(options.lattice_beam);
         let (lattice, first_phone) = self.with_phones(labels)?;
         let (lattice, _) = lattice.determinize(&determinize)?;
         let (lattice, _) = without_phones(&lattice, first_phone)?.determinize(&determinize)?;

@@ -35,13 +35,13 @@ pub struct DeterminizeOptions {
     pub beam: f32,
     /// Pending scores that differ by no more are taken as equal.
     pub delta: f32,
-    /// Compare pending scores by the sums of both. Lattices have fewer states then, as Kaldi's do,
-    /// and paths keep their sums; but a path may get another path's division between graph and
-    /// network. `false` unless set.
+    /// Compare pending scores by the sums of both. Lattices have fewer states then, and paths keep
+    /// their sums; but a path may get another path's division between graph and network. `false`
+    /// unless set.
     pub compare_sums: bool,
     /// Remove paths beyond the beam from the sets of states, too. Without it, sets are equal more
-    /// often, whatever it costs to come to them, so that lattices have fewer states, as Kaldi's do,
-    /// and more combinations of words beyond the beam. `true` unless set.
+    /// often, whatever it costs to come to them, so that lattices have fewer states, and more
+    /// combinations of words beyond the beam. `true` unless set.
     pub prune_sets: bool,
     /// If a limit ends the work below this share of the beam, the work is repeated with a smaller
     /// beam.
@@ -78,6 +78,12 @@ setters! {
 }
 
 impl DeterminizeOptions {
+    /// Returns options with which lattices have the states of Kaldi's: `compare_sums`, and no
+    /// `prune_sets`.
+    pub fn kaldi() -> Self {
+        Self { compare_sums: true, prune_sets: false, ..Self::default() }
+    }
+
     /// Sets the largest number of arcs.
     #[must_use]
     pub fn with_max_arcs(mut self, max_arcs: impl Into<Option<usize>>) -> Self {

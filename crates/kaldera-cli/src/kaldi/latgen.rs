@@ -109,7 +109,7 @@ impl LatticeOptions {
     fn determinization(&self) -> DeterminizeOptions {
         let max_mem = usize::try_from(self.max_mem).ok().filter(|&bytes| bytes > 0);
         let max_mem = max_mem.unwrap_or_else(Limits::half_of_memory);
-        DeterminizeOptions::default()
+        DeterminizeOptions::kaldi()
             .with_beam(self.lattice_beam)
             .with_delta(self.delta)
             .with_limits(Limits::default().with_max_bytes(max_mem))

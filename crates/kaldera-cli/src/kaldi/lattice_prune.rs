@@ -197,7 +197,7 @@ fn determinize(call: Call<'_>) -> ExitCode {
         let limits = Limits::default()
             .with_max_bytes(limit(options.max_mem).unwrap_or_else(Limits::half_of_memory))
             .with_max_states(limit(options.max_states));
-        let det = DeterminizeOptions::default()
+        let det = DeterminizeOptions::kaldi()
             .with_beam(options.beam)
             .with_delta(options.delta)
             .with_retry_cutoff(options.retry_cutoff)
@@ -281,7 +281,7 @@ fn determinize_whole(call: Call<'_>) -> ExitCode {
             warn!("--minimize=true: lattices are determinized, and not minimized");
         }
         let bytes = usize::try_from(options.max_mem).ok().filter(|&bytes| bytes > 0);
-        let det = DeterminizeOptions::default()
+        let det = DeterminizeOptions::kaldi()
             .with_beam(f32::INFINITY)
             .with_delta(options.delta)
             .with_limits(Limits::default().with_max_bytes(bytes.unwrap_or_else(Limits::half_of_memory)));
