@@ -10,7 +10,7 @@ use fsa::on_demand::{
     ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, PhraseGrammar, SearchGraph,
     StaticGraph,
 };
-use fsa::{Limits, StateArcs};
+use fsa::{EPSILON, Limits, StateArcs, Transducer};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldi_io::lattice::{PhoneBoundaries, PhoneType};
 use kaldi_io::transition_model::{Transition, TransitionModel};
@@ -100,11 +100,7 @@ impl DecoderModel {
             _ => DecodingConfig::read(&folder.require(Part::DecodingConfig)?)?,
         });
         let transitions = TransitionModel::open(&folder.require(Part::AcousticModel)?)?;
-        let (graph, words) = open_graph(folder)?;
-        let words = match words {
-            Some(words) => words,
-            None => read_text(folder, Part::Words)?.parse()?,
-        };
+        let (graph, words) = open_graph(folder, &transitions)?;
         let boundaries = match folder.find_part(Part::WordBoundary) {
             Some(_) => {
                 let types = phone_types(folder)?;
@@ -210,11 +206,13 @@ fn read_text(folder: &OnlineFolder, part: Part) -> Result<String, Error> {
     std::fs::read_to_string(&path).map_err(|error| Error::ModelFile { path: path.into(), reason: error.to_string() })
 }
 
-/// Reads the graph, and the words if it has them.
-fn open_graph(folder: &OnlineFolder) -> Result<(Graph, Option<SymbolTable>), Error> {
+/// Reads the graph and its words.
+fn open_graph(folder: &OnlineFolder, transitions: &TransitionModel) -> Result<(Graph, SymbolTable), Error> {
     if let Some(path) = folder.find_part(Part::Graph) {
         let TransducerFile { transducer, output_symbols, .. } = TransducerFile::open(path)?;
-        return Ok((Graph::Static(StaticGraph::new(transducer)), output_symbols));
+        check_transitions(folder, Part::Graph, &transducer, transitions)?;
+        let words = words_of(folder, Part::Graph, &transducer, output_symbols)?;
+        return Ok((Graph::Static(StaticGraph::new(transducer)), words));
     }
     let whole = Part::Graph.path(folder.layout());
     if folder.find_part(Part::Lexicon).is_none() {
@@ -227,14 +225,54 @@ fn open_graph(folder: &OnlineFolder) -> Result<(Graph, Option<SymbolTable>), Err
     let grammar = TransducerFile::open(grammar?)?;
     let mut transducer = lexicon.transducer;
     transducer.clear_ilabels(&disambiguation(folder)?);
+    check_transitions(folder, Part::Lexicon, &transducer, transitions)?;
     let lexicon = match lexicon.label_reach {
         Some(reach) => LookAheadLexicon::new(transducer, reach)?,
         None => LookAheadLexicon::with_reach(transducer, Limits::default())?,
     };
-    let words = grammar.output_symbols;
+    let words = words_of(folder, Part::Grammar, &grammar.transducer, grammar.output_symbols)?;
     let grammar = LookAheadGrammar::new(grammar.transducer)?;
     let graph = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default());
     Ok((Graph::Composed(graph), words))
+}
+
+/// Checks that the input labels of a part are transition identifiers.
+fn check_transitions(
+    folder: &OnlineFolder,
+    part: Part,
+    transducer: &Transducer,
+    transitions: &TransitionModel,
+) -> Result<(), Error> {
+    let (highest, known) = (transducer.highest_labels().0, transitions.num_transition_ids());
+    if usize::try_from(highest).is_ok_and(|highest| highest <= known) {
+        return Ok(());
+    }
+    let [model, epsilons] = [Part::AcousticModel, Part::Disambiguation].map(|part| part.path(folder.layout()));
+    let reason = format!(
+        "an arc has label {highest}, but {model} has {known} transition identifiers: the files are of two models, \
+         or {epsilons} lacks it"
+    );
+    Err(Error::ModelFile { path: folder.path(part), reason })
+}
+
+/// Returns the words of a part: its own symbols, or the file of words.
+fn words_of(
+    folder: &OnlineFolder,
+    part: Part,
+    transducer: &Transducer,
+    symbols: Option<SymbolTable>,
+) -> Result<SymbolTable, Error> {
+    let (words, table) = match symbols {
+        Some(words) => (words, part),
+        None => (read_text(folder, Part::Words)?.parse()?, Part::Words),
+    };
+    let highest = transducer.highest_labels().1;
+    if highest != EPSILON && words.get(highest).is_none() {
+        let reason =
+            format!("it has no word {highest}, which {} has: the files are of two models", part.path(folder.layout()));
+        return Err(Error::ModelFile { path: folder.path(table), reason });
+    }
+    Ok(words)
 }
 
 /// Reads the transition identifiers that become epsilons.

@@ -164,10 +164,12 @@ pub struct OnlineFolder {
 }
 
 impl OnlineFolder {
-    /// Returns `true` if the folder seems to have an online model: it has its network.
+    /// Returns `true` if the folder seems to have an online model: its network, or its options of
+    /// decoding.
     pub fn is_one(root: impl AsRef<Path>) -> bool {
-        let networks = [Layout::VoskV2, Layout::Kaldi].map(|layout| Part::AcousticModel.path(layout));
-        networks.into_iter().any(|file| root.as_ref().join(file).is_file())
+        let signs = [Layout::VoskV2, Layout::Kaldi]
+            .map(|layout| [Part::AcousticModel, Part::DecodingConfig].map(|part| part.path(layout)));
+        signs.as_flattened().iter().any(|file| root.as_ref().join(file).is_file())
     }
 
     /// Returns the folder if it has a model.

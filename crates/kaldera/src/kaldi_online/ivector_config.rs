@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kaldi_feat::options::{OptionError, OptionSet, Registry};
 use kaldi_feat::{CmvnStats, OnlineCmvnOptions, Splice};
+use kaldi_io::rxfilename::{Rxfilename, classify};
 use kaldi_ivector::{IvectorExtractor, IvectorModel, IvectorOptions, IvectorTerms};
 use kaldi_matrix::Matrix;
 
@@ -142,20 +143,33 @@ impl IvectorConfig {
     /// Reads the files.
     ///
     /// # Errors
-    /// [`Error::NoFile`] for a file that is not named; the errors of opening and reading them;
+    /// [`Error::NoFile`] for a file that is not named, [`Error::ModelFile`] for a missing one; the
+    /// errors of reading them;
     /// errors of parts that do not fit each other.
     #[doc(alias = "OnlineIvectorExtractionInfo")]
     pub fn open(&self) -> Result<Arc<IvectorFrontEnd>, Error> {
-        let named = |option: &'static str, file: &'_ str| -> Result<String, Error> {
-            if file.is_empty() { Err(Error::NoFile { option }) } else { Ok(file.to_owned()) }
+        let named = |option: &'static str, file: &str, purpose: &str| -> Result<String, Error> {
+            if file.is_empty() {
+                return Err(Error::NoFile { option });
+            }
+            let path = Path::new(file);
+            if matches!(classify(file), Ok(Rxfilename::File { .. })) && !path.exists() {
+                let reason = format!("the file is missing; it has {purpose}");
+                return Err(Error::ModelFile { path: path.into(), reason });
+            }
+            Ok(file.to_owned())
         };
-        let lda: Matrix<f32> = kaldi_io::read_object(&named("lda-matrix", &self.lda_matrix)?)?;
-        let stats: Matrix<f64> = kaldi_io::read_object(&named("global-cmvn-stats", &self.global_cmvn_stats)?)?;
-        let cmvn = read_cmvn_options(&named("cmvn-config", &self.cmvn_config)?, self.cmvn.clone())?;
+        let file = named("lda-matrix", &self.lda_matrix, "the matrix for spliced features of i-vectors")?;
+        let lda: Matrix<f32> = kaldi_io::read_object(&file)?;
+        let file = named("global-cmvn-stats", &self.global_cmvn_stats, "the global statistics of i-vectors' features")?;
+        let stats: Matrix<f64> = kaldi_io::read_object(&file)?;
+        let file = named("cmvn-config", &self.cmvn_config, "the options of i-vectors' online normalisation")?;
+        let cmvn = read_cmvn_options(&file, self.cmvn.clone())?;
         let mut splice = SpliceOptions { left_context: 4, right_context: 4 };
-        read_config(&named("splice-config", &self.splice_config)?, &mut splice)?;
-        let ubm = read_model(&named("diag-ubm", &self.diag_ubm)?)?;
-        let extractor: IvectorExtractor = read_model(&named("ivector-extractor", &self.ivector_extractor)?)?;
+        read_config(&named("splice-config", &self.splice_config, "the options of i-vectors' splicing")?, &mut splice)?;
+        let ubm = read_model(&named("diag-ubm", &self.diag_ubm, "the mixture that chooses i-vectors' Gaussians")?)?;
+        let file = named("ivector-extractor", &self.ivector_extractor, Part::IvectorExtractor.purpose())?;
+        let extractor: IvectorExtractor = read_model(&file)?;
         let model = IvectorModel::new(ubm, IvectorTerms::new(&extractor)?, self.options.clone())?;
         let splice = Splice::new(splice.left_context, splice.right_context)?;
         IvectorFrontEnd::new(Arc::new(model), CmvnStats::from_matrix(stats)?, cmvn, splice, &lda).map(Arc::new)

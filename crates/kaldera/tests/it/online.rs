@@ -244,6 +244,7 @@ fn faults_of_a_folder_are_named() {
         ("graph/HCLG.fst", "HCLr.fst: the file is missing, and so is graph/HCLG.fst"),
         ("graph/words.txt", "words.txt"),
         ("conf/model.conf", "a Vosk model has conf/model.conf"),
+        ("am/final.mdl", "a Vosk model has am/final.mdl"),
         ("conf/fbank.conf", "mfcc.conf: the file is missing, and so is conf/fbank.conf"),
     ] {
         let folder = model();
@@ -251,10 +252,16 @@ fn faults_of_a_folder_are_named() {
         let error = Recognizer::open(folder.path()).unwrap_err().to_string();
         assert!(error.contains(expected), "{file}: {error}");
     }
-    let folder = model();
-    fs::remove_file(folder.path().join("am/final.mdl")).unwrap();
-    let error = Recognizer::open(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("model.toml"), "{error}");
+    // Files of two models.
+    for (file, contents, expected) in [
+        ("graph/words.txt", b"<eps> 0\nlow 1\n".to_vec(), "words.txt: it has no word 2"),
+        ("graph/HCLG.fst", fst(&[&[(7, 0, 0.0, 0)]]), "HCLG.fst: an arc has label 7, but am/final.mdl has 6"),
+    ] {
+        let folder = model();
+        fs::write(folder.path().join(file), contents).unwrap();
+        let error = Recognizer::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{file}: {error}");
+    }
     #[cfg(unix)]
     {
         let (folder, elsewhere) = (model(), tempfile::tempdir().unwrap());
