@@ -22,7 +22,11 @@ impl Part {
 
     /// The part with the verdict on the differences that `run` returns.
     pub(crate) fn judged(id: String, run: impl FnOnce() -> Result<Vec<String>, Stop>) -> Self {
-        let verdict = caught(run).map_or_else(|stop| stop.verdict(""), Verdict::of);
-        Self { id, verdict: Ok(verdict) }
+        Self::with_verdict(id, || run().map(Verdict::of))
+    }
+
+    /// The part with the verdict that `run` returns.
+    pub(crate) fn with_verdict(id: String, run: impl FnOnce() -> Result<Verdict, Stop>) -> Self {
+        Self { id, verdict: Ok(caught(run).unwrap_or_else(|stop| stop.verdict(""))) }
     }
 }

@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::npz::Npz;
 use crate::stage::{LeftOut, Part};
-use crate::verdict::caught;
 use crate::{Differences, Settings, Stop, Verdict};
 
 /// MFCCs at 16 kHz; seen between two libraries: 8e-5. The README binds no other rate: the mel bins
@@ -84,8 +83,7 @@ pub(crate) fn mfcc(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut> {
         if !audio.is_file() {
             return Part::left_out(name, "its recording may not be copied".to_owned());
         }
-        let verdict = caught(|| mfcc_of(&mfcc, &audio, &folder.join(format!("{name}.npz"))));
-        Part { id: name, verdict: Ok(verdict.unwrap_or_else(|stop| stop.verdict(""))) }
+        Part::with_verdict(name.clone(), || mfcc_of(&mfcc, &audio, &folder.join(format!("{name}.npz"))))
     });
     Ok(parts.collect())
 }
@@ -128,7 +126,7 @@ pub(crate) fn ivectors(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut
     let posteriors = std::fs::read_to_string(folder.join("gaussian-posteriors.json")).unwrap_or_default();
     let posteriors: BTreeMap<String, Value> = serde_json::from_str(&posteriors).unwrap_or_default();
     let parts = names(folder).into_iter().map(|name| {
-        let judged = || {
+        Part::with_verdict(name.clone(), || {
             let answers = Npz::open(&folder.join(format!("{name}.npz")))?;
             let (mut differences, mut undetermined) = (Differences::default(), Vec::new());
             let mut found = [&mut differences.0, &mut undetermined];
@@ -146,9 +144,7 @@ pub(crate) fn ivectors(_: &Settings, folder: &Path) -> Result<Vec<Part>, LeftOut
                 Verdict::Holds if !undetermined.is_empty() => Verdict::Free(Some(undetermined.join("; "))),
                 verdict => verdict,
             })
-        };
-        let verdict = caught(judged).unwrap_or_else(|stop| stop.verdict(""));
-        Part { id: name, verdict: Ok(verdict) }
+        })
     });
     Ok(parts.collect())
 }

@@ -10,7 +10,7 @@ use fsa::on_demand::{
     ComposedView, Composition, CompositionOptions, LookAheadGrammar, LookAheadLexicon, PhraseGrammar, SearchGraph,
     StaticGraph,
 };
-use fsa::{EPSILON, Limits, StateArcs, Transducer};
+use fsa::{EPSILON, Limits, StateArcs};
 use kaldera_decoder::graph::{EndpointRules, EndpointState};
 use kaldi_io::lattice::{PhoneBoundaries, PhoneType};
 use kaldi_io::transition_model::{Transition, TransitionModel};
@@ -210,8 +210,9 @@ fn read_text(folder: &OnlineFolder, part: Part) -> Result<String, Error> {
 fn open_graph(folder: &OnlineFolder, transitions: &TransitionModel) -> Result<(Graph, SymbolTable), Error> {
     if let Some(path) = folder.find_part(Part::Graph) {
         let TransducerFile { transducer, output_symbols, .. } = TransducerFile::open(path)?;
-        check_transitions(folder, Part::Graph, &transducer, transitions)?;
-        let words = words_of(folder, Part::Graph, &transducer, output_symbols)?;
+        let (highest, highest_word) = transducer.highest_labels();
+        check_transitions(folder, Part::Graph, highest, transitions)?;
+        let words = words_of(folder, Part::Graph, highest_word, output_symbols)?;
         return Ok((Graph::Static(StaticGraph::new(transducer)), words));
     }
     let whole = Part::Graph.path(folder.layout());
@@ -225,25 +226,25 @@ fn open_graph(folder: &OnlineFolder, transitions: &TransitionModel) -> Result<(G
     let grammar = TransducerFile::open(grammar?)?;
     let mut transducer = lexicon.transducer;
     transducer.clear_ilabels(&disambiguation(folder)?);
-    check_transitions(folder, Part::Lexicon, &transducer, transitions)?;
+    check_transitions(folder, Part::Lexicon, transducer.highest_labels().0, transitions)?;
     let lexicon = match lexicon.label_reach {
         Some(reach) => LookAheadLexicon::new(transducer, reach)?,
         None => LookAheadLexicon::with_reach(transducer, Limits::default())?,
     };
-    let words = words_of(folder, Part::Grammar, &grammar.transducer, grammar.output_symbols)?;
+    let words = words_of(folder, Part::Grammar, grammar.transducer.highest_labels().1, grammar.output_symbols)?;
     let grammar = LookAheadGrammar::new(grammar.transducer)?;
     let graph = Composition::new(lexicon.into(), grammar.into(), CompositionOptions::default());
     Ok((Graph::Composed(graph), words))
 }
 
-/// Checks that the input labels of a part are transition identifiers.
+/// Checks that the highest input label of a part is a transition identifier.
 fn check_transitions(
     folder: &OnlineFolder,
     part: Part,
-    transducer: &Transducer,
+    highest: i32,
     transitions: &TransitionModel,
 ) -> Result<(), Error> {
-    let (highest, known) = (transducer.highest_labels().0, transitions.num_transition_ids());
+    let known = transitions.num_transition_ids();
     if usize::try_from(highest).is_ok_and(|highest| highest <= known) {
         return Ok(());
     }
@@ -255,18 +256,18 @@ fn check_transitions(
     Err(Error::ModelFile { path: folder.path(part), reason })
 }
 
-/// Returns the words of a part: its own symbols, or the file of words.
+/// Returns the words of a part: its own symbols, or the file of words. They must have its highest
+/// word.
 fn words_of(
     folder: &OnlineFolder,
     part: Part,
-    transducer: &Transducer,
+    highest: i32,
     symbols: Option<SymbolTable>,
 ) -> Result<SymbolTable, Error> {
     let (words, table) = match symbols {
         Some(words) => (words, part),
         None => (read_text(folder, Part::Words)?.parse()?, Part::Words),
     };
-    let highest = transducer.highest_labels().1;
     if highest != EPSILON && words.get(highest).is_none() {
         let reason =
             format!("it has no word {highest}, which {} has: the files are of two models", part.path(folder.layout()));

@@ -226,8 +226,7 @@ impl OnlineFolder {
     pub fn require(&self, part: Part) -> Result<String, Error> {
         let path = self.path(part);
         if !path.is_file() {
-            let reason = format!("the file is missing; it has {}", part.purpose());
-            return Err(Error::ModelFile { path, reason });
+            return Err(missing(path, part.purpose()));
         }
         text(path)
     }
@@ -265,6 +264,11 @@ impl OnlineFolder {
         let found = self.parts().filter(|&(part, _)| !self.is_used(part));
         found.map(|(part, _)| format!("{} is left out: {}", part.path(self.layout), part.purpose())).collect()
     }
+}
+
+/// Returns the error for a file that is not there, with its use.
+pub(super) fn missing(path: PathBuf, purpose: &str) -> Error {
+    Error::ModelFile { path, reason: format!("the file is missing; it has {purpose}") }
 }
 
 /// Returns a path as text, which names this file and nothing else where an rxfilename is expected.

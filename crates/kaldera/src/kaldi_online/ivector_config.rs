@@ -12,7 +12,7 @@ use kaldi_matrix::Matrix;
 use crate::error::Error;
 use crate::kaldi_online::config::read_config;
 use crate::kaldi_online::files::read_model;
-use crate::kaldi_online::folder::{Layout, OnlineFolder, Part, text};
+use crate::kaldi_online::folder::{Layout, OnlineFolder, Part, missing, text};
 use crate::kaldi_online::ivector_rows::IvectorFrontEnd;
 
 /// The files and options of i-vector extraction, under Kaldi's names: the contents of
@@ -152,12 +152,10 @@ impl IvectorConfig {
             if file.is_empty() {
                 return Err(Error::NoFile { option });
             }
-            let path = Path::new(file);
-            if matches!(classify(file), Ok(Rxfilename::File { .. })) && !path.exists() {
-                let reason = format!("the file is missing; it has {purpose}");
-                return Err(Error::ModelFile { path: path.into(), reason });
+            match classify(file) {
+                Ok(Rxfilename::File { .. }) if !Path::new(file).exists() => Err(missing(file.into(), purpose)),
+                _ => Ok(file.to_owned()),
             }
-            Ok(file.to_owned())
         };
         let file = named("lda-matrix", &self.lda_matrix, "the matrix for spliced features of i-vectors")?;
         let lda: Matrix<f32> = kaldi_io::read_object(&file)?;
